@@ -1,0 +1,35 @@
+// What a machine offers, as a value that can also be written by hand.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace wgrad {
+
+enum class DeviceKind : std::uint8_t { kCpu, kCuda };
+
+/// Everything the planner may know of a device; no handles.
+struct DeviceSpec {
+  DeviceKind kind = DeviceKind::kCpu;
+  std::string name;             ///< as the machine calls itself; for people only
+  int arch = 0;                 ///< CUDA compute capability times ten: 90, 100; 0 on a CPU
+  int sm_count = 0;             ///< multiprocessors a launch may use; lower it to leave some free
+  std::int64_t smem_bytes = 0;  ///< shared memory one CTA may use
+  std::int64_t l2_bytes = 0;
+  int threads = 1;           ///< CPU threads a run may use
+  bool avx512_bf16 = false;  ///< CPU multiplies bf16 pairs natively
+  bool amx_bf16 = false;     ///< CPU has bf16 tile multiplication
+
+  bool operator==(const DeviceSpec&) const = default;
+};
+
+/// This machine's CPU. `threads` follows the cores this process may run on.
+DeviceSpec cpu_device();
+
+/// CUDA device `ordinal`. Throws RuntimeError without a driver, ValueError for a bad ordinal.
+DeviceSpec cuda_device(int ordinal);
+
+/// Number of CUDA devices; 0 where no driver can be loaded.
+int cuda_device_count() noexcept;
+
+}  // namespace wgrad

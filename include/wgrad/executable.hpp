@@ -1,0 +1,61 @@
+// prepare() once, run() many times, from any thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "wgrad/device_spec.hpp"
+#include "wgrad/operands.hpp"
+#include "wgrad/problem.hpp"
+
+namespace wgrad {
+
+/// Choices that are neither the problem's nor the device's.
+struct PrepareOptions {
+  std::string backend;  ///< "": the first that supports the problem; else "cpu", "cuda", ...
+  bool validate_device_data =
+      false;  ///< read offsets and pointers back before each run (synchronises)
+};
+
+/// A fault in device data that a run met: it computed without touching foreign memory.
+struct DeviceFault {
+  std::string what;         ///< "offsets decrease", "offset exceeds tokens", "null pointer", ...
+  std::int64_t expert = 0;  ///< the expert concerned
+  std::int64_t value = 0;   ///< the offending offset or address
+  std::int64_t limit = 0;   ///< the bound it broke; 0 where there is none
+};
+
+/// A compiled operator: immutable, cheap to copy, safe to run from several threads at once.
+class Executable {
+ public:
+  /// Computes on `operands.stream` (CUDA) or before returning (CPU).
+  /// Throws ValueError for operands that break the contract, before any work or launch.
+  void run(const Operands& operands) const;
+
+  /// First device-data fault since prepare() or the last clear_fault(); nullopt when none was seen.
+  std::optional<DeviceFault> fault() const;
+  void clear_fault() const;
+
+  /// Device bytes a caller may hand over as Operands::workspace; at least 1.
+  std::int64_t workspace_bytes() const noexcept;
+  const Problem& problem() const noexcept;
+  std::string_view backend() const noexcept;
+  /// The plan in one line: kernel, tile, stages, ...
+  const std::string& plan() const noexcept;
+
+  struct State;
+  explicit Executable(std::shared_ptr<const State> state);
+
+ private:
+  std::shared_ptr<const State> state_;
+};
+
+/// Validates, plans and builds. Throws what throw_if_unsupported(check_support(...)) would,
+/// and RuntimeError when a kernel cannot be compiled or loaded.
+Executable prepare(const Problem& problem, const DeviceSpec& device,
+                   const PrepareOptions& options = {});
+
+}  // namespace wgrad

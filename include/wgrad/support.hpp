@@ -1,0 +1,44 @@
+// Whether a problem can run on a device, and every reason why not.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "wgrad/device_spec.hpp"
+#include "wgrad/problem.hpp"
+
+namespace wgrad {
+
+/// What a reason calls for: ValueError for a bad argument, RuntimeError for a missing capability.
+enum class ReasonKind : std::uint8_t { kBadArgument, kMissingCapability };
+
+/// One broken rule, as fields. Prose is made from them by to_string().
+struct Reason {
+  std::string rule;   ///< short stable id, e.g. "row-alignment"
+  std::string field;  ///< the argument: "a", "wgrad_dtype", "mma_tiler_mn", ...
+  std::string got;    ///< what was given
+  std::string need;   ///< what is needed
+  ReasonKind kind = ReasonKind::kBadArgument;
+
+  bool operator==(const Reason&) const = default;
+};
+
+/// "<field> is <got>; it must be <need>".
+std::string to_string(const Reason& reason);
+
+/// Empty means yes.
+struct Support {
+  std::vector<Reason> reasons;
+
+  explicit operator bool() const noexcept { return reasons.empty(); }
+};
+
+/// Whether some backend runs `problem` on `device`, else every reason. Never throws for bad values.
+Support check_support(const Problem& problem, const DeviceSpec& device);
+
+/// Throws ValueError (any bad argument) or RuntimeError (only missing capabilities) with all
+/// reasons in one message; returns where `support` is yes.
+void throw_if_unsupported(const Support& support);
+
+}  // namespace wgrad

@@ -1,0 +1,13 @@
+// Everything public.
+#pragma once
+
+#include "wgrad/device_spec.hpp"
+#include "wgrad/dtype.hpp"
+#include "wgrad/errors.hpp"
+#include "wgrad/executable.hpp"
+#include "wgrad/explain.hpp"
+#include "wgrad/operands.hpp"
+#include "wgrad/problem.hpp"
+#include "wgrad/quantize.hpp"
+#include "wgrad/scale_layout.hpp"
+#include "wgrad/support.hpp"

@@ -1,0 +1,54 @@
+#include "wgrad/executable.hpp"
+
+#include <utility>
+
+#include "api/choice.hpp"
+#include "validate/operand_rules.hpp"
+
+namespace wgrad {
+
+struct Executable::State {
+  Problem problem;
+  std::string backend;
+  plan::Plan plan;
+  std::unique_ptr<const backends::Kernel> kernel;
+};
+
+Executable prepare(const Problem& problem, const DeviceSpec& device,
+                   const PrepareOptions& options) {
+  api::Choice choice = api::choose(problem, device, options.backend);
+  throw_if_unsupported({choice.reasons});
+  auto kernel = choice.backend->build(problem, choice.plan, device, options);
+  return Executable(std::make_shared<const Executable::State>(Executable::State{
+      problem, std::string(choice.backend->name()), std::move(choice.plan), std::move(kernel)}));
+}
+
+Executable::Executable(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+
+void Executable::run(const Operands& operands) const {
+  std::vector<Reason> broken =
+      validate::broken_rules(state_->problem, operands, state_->plan.workspace_bytes);
+  if (!broken.empty()) throw_if_unsupported({std::move(broken)});
+  state_->kernel->launch(operands);
+}
+
+std::optional<DeviceFault> Executable::fault() const {
+  return state_->kernel->fault();
+}
+void Executable::clear_fault() const {
+  state_->kernel->clear_fault();
+}
+std::int64_t Executable::workspace_bytes() const noexcept {
+  return state_->plan.workspace_bytes;
+}
+const Problem& Executable::problem() const noexcept {
+  return state_->problem;
+}
+std::string_view Executable::backend() const noexcept {
+  return state_->backend;
+}
+const std::string& Executable::plan() const noexcept {
+  return state_->plan.summary;
+}
+
+}  // namespace wgrad

@@ -1,0 +1,51 @@
+#include "wgrad/support.hpp"
+
+#include <fmt/format.h>
+
+#include <iterator>
+
+#include "api/choice.hpp"
+#include "validate/problem_rules.hpp"
+
+namespace wgrad {
+namespace api {
+namespace {
+
+constexpr std::string_view kReference = "reference";
+
+Reason no_such_backend(std::string_view wanted) {
+  std::string names;
+  for (const backends::Backend* backend : backends::all()) {
+    if (!names.empty()) names += ", ";
+    names += backend->name();
+  }
+  return {"backend", "backend", fmt::format("'{}'", wanted), "one of " + names};
+}
+
+}  // namespace
+
+Choice choose(const Problem& problem, const DeviceSpec& device, std::string_view wanted) {
+  Choice choice;
+  choice.reasons = validate::broken_rules(problem);
+  if (!choice.reasons.empty()) return choice;
+  bool known = wanted.empty();
+  for (const backends::Backend* backend : backends::all()) {
+    const bool named = backend->name() == wanted;
+    known = known || named;
+    if (wanted.empty() ? backend->name() == kReference : !named) continue;
+    std::vector<Reason> limits = backend->limits(problem, device);
+    if (limits.empty()) return {backend, backend->candidates(problem, device).front(), {}};
+    choice.reasons.insert(choice.reasons.end(), std::make_move_iterator(limits.begin()),
+                          std::make_move_iterator(limits.end()));
+  }
+  if (!known) choice.reasons.push_back(no_such_backend(wanted));
+  return choice;
+}
+
+}  // namespace api
+
+Support check_support(const Problem& problem, const DeviceSpec& device) {
+  return {api::choose(problem, device, "").reasons};
+}
+
+}  // namespace wgrad

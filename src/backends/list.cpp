@@ -1,0 +1,21 @@
+#include <array>
+
+#include "backends/backend.hpp"
+#include "backends/reference_backend.hpp"
+#ifdef WGRAD_WITH_ONEDNN
+#include "backends/cpu_backend.hpp"
+#endif
+
+namespace wgrad::backends {
+
+std::span<const Backend* const> all() {
+  static const std::array kAll = {
+#ifdef WGRAD_WITH_ONEDNN
+      &cpu_backend(),
+#endif
+      &reference_backend(),
+  };
+  return kAll;
+}
+
+}  // namespace wgrad::backends

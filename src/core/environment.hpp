@@ -1,0 +1,23 @@
+// Every environment variable wgrad reads, read here and nowhere else.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace wgrad::core {
+
+struct Environment {
+  bool validate = false;  ///< WGRAD_VALIDATE=1: check device data before each run
+  int threads = 0;        ///< WGRAD_THREADS: CPU threads; 0: all this process may use
+  std::optional<std::string> cache_dir;  ///< WGRAD_CACHE_DIR; "" turns the disk cache off
+  std::string home;                      ///< HOME, for the default cache folder
+  std::string xdg_cache_home;            ///< XDG_CACHE_HOME
+  std::string nvrtc_library;             ///< WGRAD_NVRTC: path of libnvrtc
+  std::string cuda_home;                 ///< CUDA_HOME or CUDA_PATH
+  int log_level = 0;                     ///< WGRAD_LOG: 0 silent, 1 events, 2 details
+};
+
+/// Reads the environment anew; call at preparation time, never per run.
+Environment read_environment();
+
+}  // namespace wgrad::core

@@ -1,0 +1,11 @@
+// One sink for events; silent unless WGRAD_LOG asks.
+#pragma once
+
+#include <string_view>
+
+namespace wgrad::core {
+
+/// Writes "wgrad: <text>" to standard error where `level` is at most WGRAD_LOG.
+void log(int level, std::string_view text);
+
+}  // namespace wgrad::core

@@ -1,0 +1,77 @@
+#include "validate/data_rules.hpp"
+
+#include <fmt/format.h>
+
+#include "validate/problem_rules.hpp"
+#include "wgrad/scale_layout.hpp"
+
+namespace wgrad::validate {
+namespace {
+
+using Reasons = std::vector<Reason>;
+
+void check_offset(Reasons& out, std::int64_t e, std::int64_t begin, std::int64_t end,
+                  std::int64_t tokens) {
+  if (end < begin) {
+    const bool negative = end < 0;
+    out.push_back({negative ? "offset-negative" : "offset-decreases", fmt::format("offsets[{}]", e),
+                   fmt::format("{}", end),
+                   fmt::format("at least {}, the end of the expert before it", begin)});
+  } else if (end > tokens) {
+    out.push_back({"offset-exceeds-tokens", fmt::format("offsets[{}]", e), fmt::format("{}", end),
+                   fmt::format("at most T = {}", tokens)});
+  }
+}
+
+/// FP4 rows are whole bytes only where a block begins, and in ragged order also ends, evenly.
+void check_fp4(Reasons& out, const Problem& p, std::int64_t e, std::int64_t begin,
+               std::int64_t end) {
+  if (p.a_dtype != DType::kE2m1 || end <= begin) return;
+  if (begin % 2 != 0) {
+    out.push_back({"fp4-begin", fmt::format("expert {}", e),
+                   fmt::format("starting at token {}", begin),
+                   "starting at an even token: packed FP4 holds two tokens per byte"});
+  } else if (p.input_order == InputOrder::kTensorRagged && (end - begin) % 2 != 0) {
+    out.push_back({"fp4-count", fmt::format("expert {}", e),
+                   fmt::format("{} tokens long", end - begin),
+                   "of an even count in ragged order: its rows are packed two tokens per byte"});
+  }
+}
+
+void check_scale_cols(Reasons& out, const char* field, const Problem& p, std::int64_t cols,
+                      std::span<const std::int32_t> offsets) {
+  const std::int64_t need = scale_cols(offsets, p.scales->vec_size, p.scales->layout);
+  if (cols < need) {
+    out.push_back({"scale-extent", field, fmt::format("{} columns wide", cols),
+                   fmt::format("at least {} columns wide for these offsets", need)});
+  }
+}
+
+void check_wgrad_pointer(Reasons& out, std::size_t e, std::int64_t address) {
+  if (address == 0 || address % kAlignment != 0) {
+    out.push_back({"wgrad-pointer", fmt::format("wgrad_ptrs[{}]", e), fmt::format("{:#x}", address),
+                   fmt::format("a non-null address aligned to {} bytes", kAlignment)});
+  }
+}
+
+}  // namespace
+
+std::vector<Reason> broken_data_rules(const Problem& p, const Operands& o,
+                                      std::span<const std::int32_t> offsets,
+                                      std::span<const std::int64_t> wgrad_ptrs) {
+  Reasons out;
+  std::int64_t begin = 0;
+  for (std::size_t e = 0; e < offsets.size(); ++e) {
+    check_offset(out, static_cast<std::int64_t>(e), begin, offsets[e], o.tokens);
+    check_fp4(out, p, static_cast<std::int64_t>(e), begin, offsets[e]);
+    begin = offsets[e];
+  }
+  for (std::size_t e = 0; e < wgrad_ptrs.size(); ++e) check_wgrad_pointer(out, e, wgrad_ptrs[e]);
+  if (p.scales && out.empty()) {
+    check_scale_cols(out, "sfa", p, o.sfa_cols, offsets);
+    check_scale_cols(out, "sfb", p, o.sfb_cols, offsets);
+  }
+  return out;
+}
+
+}  // namespace wgrad::validate

@@ -1,0 +1,121 @@
+#include "validate/operand_rules.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+
+#include "validate/problem_rules.hpp"
+
+namespace wgrad::validate {
+namespace {
+
+using Reasons = std::vector<Reason>;
+
+OperandView view(const Problem& p, Major major, std::int64_t width_mn, std::int64_t tokens,
+                 std::int64_t ld) {
+  OperandView v;
+  v.rows = major == Major::kK ? width_mn : tokens;
+  v.width = major == Major::kK ? tokens : width_mn;
+  v.ld = ld != 0 ? ld : v.width;
+  const bool ragged = p.input_order == InputOrder::kTensorRagged && major == Major::kK;
+  v.ld_matters = !ragged && v.rows > 1 && v.width > 0;
+  return v;
+}
+
+bool aligned(const void* pointer, std::int64_t to) {
+  return reinterpret_cast<std::uintptr_t>(pointer) % static_cast<std::uintptr_t>(to) == 0;
+}
+
+void check_pointer(Reasons& out, const char* field, const void* pointer, std::int64_t alignment) {
+  if (pointer == nullptr) {
+    out.push_back({"null-pointer", field, "null", "an address"});
+  } else if (!aligned(pointer, alignment)) {
+    out.push_back({"pointer-alignment", field, fmt::format("at address {}", fmt::ptr(pointer)),
+                   fmt::format("aligned to {} bytes", alignment)});
+  }
+}
+
+void check_absent(Reasons& out, const char* field, const void* pointer, const char* need) {
+  if (pointer != nullptr) out.push_back({"unused-argument", field, "given", need});
+}
+
+void check_ld(Reasons& out, const char* field, const OperandView& v, DType dtype) {
+  if (!v.ld_matters) return;
+  if (v.ld < v.width) {
+    out.push_back({"leading-dimension", field, fmt::format("{}", v.ld),
+                   fmt::format("at least the contiguous extent {}", v.width)});
+  } else if (bits(dtype) == 16 && v.ld * 2 % kAlignment != 0) {
+    out.push_back({"row-alignment", field, fmt::format("{} elements ({} bytes)", v.ld, v.ld * 2),
+                   fmt::format("a multiple of {} bytes: pad the contiguous axis", kAlignment)});
+  }
+}
+
+void check_inputs(Reasons& out, const Problem& p, const Operands& o) {
+  if (o.tokens < 0 || o.tokens > kMaxTokens) {
+    out.push_back(
+        {"extent", "tokens", fmt::format("{}", o.tokens), fmt::format("from 0 to {}", kMaxTokens)});
+    return;
+  }
+  check_pointer(out, "offsets", o.offsets, alignof(std::int32_t));
+  if (p.a_dtype == DType::kE2m1 && o.tokens % 2 != 0) {
+    out.push_back({"fp4-tokens", "tokens", fmt::format("{}", o.tokens),
+                   "even: packed FP4 holds two tokens per byte"});
+  }
+  if (o.tokens == 0) return;
+  check_pointer(out, "a", o.a, kAlignment);
+  check_pointer(out, "b", o.b, kAlignment);
+  check_ld(out, "a leading dimension", view_a(p, o), p.a_dtype);
+  check_ld(out, "b leading dimension", view_b(p, o), p.b_dtype);
+}
+
+void check_scales(Reasons& out, const Problem& p, const Operands& o) {
+  if (!p.scales) {
+    check_absent(out, "sfa", o.sfa, "absent: the 16-bit formats take no scale factors");
+    check_absent(out, "sfb", o.sfb, "absent: the 16-bit formats take no scale factors");
+  } else if (o.tokens > 0) {
+    check_pointer(out, "sfa", o.sfa, 1);
+    check_pointer(out, "sfb", o.sfb, 1);
+  }
+  if (p.scales && p.scales->global_scale) {
+    check_pointer(out, "global_scale_a", o.global_scale_a, alignof(float));
+    check_pointer(out, "global_scale_b", o.global_scale_b, alignof(float));
+  } else {
+    check_absent(out, "global_scale_a", o.global_scale_a, "absent, as the problem declares none");
+    check_absent(out, "global_scale_b", o.global_scale_b, "absent, as the problem declares none");
+  }
+}
+
+void check_outputs(Reasons& out, const Problem& p, const Operands& o) {
+  if (p.output_mode == OutputMode::kDense) {
+    check_pointer(out, "wgrad", o.wgrad, kAlignment);
+    check_absent(out, "wgrad_ptrs", o.wgrad_ptrs, "absent in the dense output mode");
+  } else {
+    check_pointer(out, "wgrad_ptrs", o.wgrad_ptrs, alignof(std::int64_t));
+    check_absent(out, "wgrad", o.wgrad, "absent in the discrete output mode");
+  }
+}
+
+}  // namespace
+
+OperandView view_a(const Problem& p, const Operands& o) {
+  return view(p, p.a_major, p.m, o.tokens, o.a_ld);
+}
+
+OperandView view_b(const Problem& p, const Operands& o) {
+  return view(p, p.b_major, p.n, o.tokens, o.b_ld);
+}
+
+std::vector<Reason> broken_rules(const Problem& p, const Operands& o,
+                                 std::int64_t workspace_bytes) {
+  Reasons out;
+  check_inputs(out, p, o);
+  check_scales(out, p, o);
+  check_outputs(out, p, o);
+  if (o.workspace != nullptr && o.workspace_bytes < workspace_bytes) {
+    out.push_back({"workspace", "workspace", fmt::format("{} bytes", o.workspace_bytes),
+                   fmt::format("at least {} bytes", workspace_bytes)});
+  }
+  return out;
+}
+
+}  // namespace wgrad::validate

@@ -1,0 +1,27 @@
+// The contract's limits on one call's operands that the host can see without reading device data.
+#pragma once
+
+#include <vector>
+
+#include "wgrad/operands.hpp"
+#include "wgrad/problem.hpp"
+#include "wgrad/support.hpp"
+
+namespace wgrad::validate {
+
+/// One operand's place in memory, with defaults resolved.
+struct OperandView {
+  std::int64_t rows = 0;    ///< extent of the strided axis
+  std::int64_t width = 0;   ///< extent of the contiguous axis
+  std::int64_t ld = 0;      ///< elements between rows; `width` where packed
+  bool ld_matters = false;  ///< false: ragged K-major, or fewer than two rows
+};
+
+OperandView view_a(const Problem& problem, const Operands& operands);
+OperandView view_b(const Problem& problem, const Operands& operands);
+
+/// Every rule that `operands` break for a `problem` that breaks none. Allocates nothing when empty.
+std::vector<Reason> broken_rules(const Problem& problem, const Operands& operands,
+                                 std::int64_t workspace_bytes);
+
+}  // namespace wgrad::validate

@@ -1,0 +1,134 @@
+#include "validate/problem_rules.hpp"
+
+#include <fmt/format.h>
+
+#include "wgrad/scale_layout.hpp"
+
+namespace wgrad::validate {
+namespace {
+
+using Reasons = std::vector<Reason>;
+
+bool is_power_of_two(int v) {
+  return v > 0 && (v & (v - 1)) == 0;
+}
+
+void check_at_least(Reasons& out, const char* field, std::int64_t got, std::int64_t least) {
+  if (got < least || got > kMaxTokens) {
+    out.push_back(
+        {"extent", field, fmt::format("{}", got), fmt::format("from {} to {}", least, kMaxTokens)});
+  }
+}
+
+void check_extents(Reasons& out, const Problem& p) {
+  check_at_least(out, "num_experts", p.experts, 1);
+  check_at_least(out, "m", p.m, 1);
+  check_at_least(out, "n", p.n, 1);
+  check_at_least(out, "tokens", p.tokens, 0);
+}
+
+void check_scales(Reasons& out, const ScaleSpec& scales, DType element) {
+  const bool nvfp4 = scales.dtype == DType::kE4m3;
+  const int vec = nvfp4 ? 16 : 32;
+  if (scales.vec_size != vec) {
+    out.push_back({"sf-vec-size", "sf_vec_size", fmt::format("{}", scales.vec_size),
+                   fmt::format("{} for {} elements with {} scale factors", vec, name(element),
+                               name(scales.dtype))});
+  }
+  if (nvfp4 && !scales.global_scale) {
+    out.push_back({"global-scale", "global_scale", "absent",
+                   "given for both operands, (E,) float32, in the NVFP4 format"});
+  }
+}
+
+void check_format(Reasons& out, const Problem& p) {
+  if (!format_of(p)) {
+    out.push_back({"format", "dtypes",
+                   fmt::format("A {}, B {}, scale factors {}", name(p.a_dtype), name(p.b_dtype),
+                               p.scales ? name(p.scales->dtype) : "none"),
+                   "A and B both bfloat16 or both float16 without scale factors; float8_e4m3fn or "
+                   "float8_e5m2 with float8_e8m0fnu scale factors; or float4_e2m1fn_x2 with "
+                   "float8_e8m0fnu or float8_e4m3fn scale factors"});
+    return;
+  }
+  if (p.scales) check_scales(out, *p.scales, p.a_dtype);
+  const auto check_fp4_major = [&](const char* field, DType dtype, Major major) {
+    if (dtype == DType::kE2m1 && major != Major::kK) {
+      out.push_back({"fp4-major", field, "MN-major", "K-major (tokens contiguous) for packed FP4"});
+    }
+  };
+  check_fp4_major("a", p.a_dtype, p.a_major);
+  check_fp4_major("b", p.b_dtype, p.b_major);
+}
+
+void check_output_strides(Reasons& out, const Problem& p) {
+  const std::int64_t size = bits(p.wgrad_dtype) / 8;
+  const std::int64_t pitch = row_pitch(p);
+  if (pitch < p.n || pitch * size % kAlignment != 0) {
+    out.push_back({"row-alignment", "wgrad row pitch",
+                   fmt::format("{} elements ({} bytes) for N = {}", pitch, pitch * size, p.n),
+                   fmt::format("at least N and a multiple of {} bytes", kAlignment)});
+  }
+  if (p.output_mode == OutputMode::kDiscrete) {
+    if (pitch != p.n || p.wgrad_expert_stride != 0) {
+      out.push_back({"discrete-strides", "wgrad strides", "padded",
+                     "(N, 1) for each expert of a discrete output"});
+    }
+    return;
+  }
+  const std::int64_t stride = expert_stride(p);
+  if (p.experts > 1 && (stride < (p.m - 1) * pitch + p.n || stride * size % kAlignment != 0)) {
+    out.push_back({"expert-stride", "wgrad expert stride",
+                   fmt::format("{} elements ({} bytes)", stride, stride * size),
+                   fmt::format("at least {} elements, so that experts do not overlap, and a "
+                               "multiple of {} bytes",
+                               (p.m - 1) * pitch + p.n, kAlignment)});
+  }
+}
+
+void check_output(Reasons& out, const Problem& p) {
+  if (p.acc_dtype != DType::kF32) {
+    out.push_back({"acc-dtype", "acc_dtype", std::string(name(p.acc_dtype)), "float32"});
+  }
+  if (p.wgrad_dtype != DType::kBf16 && p.wgrad_dtype != DType::kF16 &&
+      p.wgrad_dtype != DType::kF32) {
+    out.push_back({"wgrad-dtype", "wgrad_dtype", std::string(name(p.wgrad_dtype)),
+                   "bfloat16, float16 or float32"});
+    return;
+  }
+  check_output_strides(out, p);
+}
+
+void check_tiling(Reasons& out, const Problem& p) {
+  const Tiling& t = p.tiling;
+  const bool n_ok = p.scales
+                        ? t.tile_n == 128 || t.tile_n == 256
+                        : t.tile_n == 64 || t.tile_n == 128 || t.tile_n == 192 || t.tile_n == 256;
+  if ((t.tile_m != 128 && t.tile_m != 256) || !n_ok) {
+    out.push_back({"tiling", "mma_tiler_mn", fmt::format("({}, {})", t.tile_m, t.tile_n),
+                   p.scales ? "M 128 or 256 and N 128 or 256 in a block-scaled format"
+                            : "M 128 or 256 and N 64, 128, 192 or 256"});
+  }
+  if (t.cluster_m == 0 && t.cluster_n == 0) return;
+  const bool powers = is_power_of_two(t.cluster_m) && is_power_of_two(t.cluster_n);
+  if (!powers || t.cluster_m > 16 / t.cluster_n || (t.tile_m == 256 && t.cluster_m % 2 != 0)) {
+    out.push_back({"cluster", "cluster_shape_mn",
+                   fmt::format("({}, {}) with mma_tiler_mn ({}, {})", t.cluster_m, t.cluster_n,
+                               t.tile_m, t.tile_n),
+                   "powers of two with a product of at most 16, M even when the tile's M is 256"});
+  }
+}
+
+}  // namespace
+
+std::vector<Reason> broken_rules(const Problem& problem) {
+  Reasons out;
+  check_extents(out, problem);
+  if (!out.empty()) return out;  // the rules below multiply extents
+  check_format(out, problem);
+  check_output(out, problem);
+  check_tiling(out, problem);
+  return out;
+}
+
+}  // namespace wgrad::validate

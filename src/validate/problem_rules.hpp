@@ -1,0 +1,19 @@
+// The contract's limits on a Problem, each stated once.
+#pragma once
+
+#include <vector>
+
+#include "wgrad/problem.hpp"
+#include "wgrad/support.hpp"
+
+namespace wgrad::validate {
+
+/// Bytes to which rows and addresses are aligned.
+constexpr std::int64_t kAlignment = 16;
+/// Offsets are int32, so no token axis is longer.
+constexpr std::int64_t kMaxTokens = 2147483647;
+
+/// Every rule of the contract that `problem` breaks, whatever the device.
+std::vector<Reason> broken_rules(const Problem& problem);
+
+}  // namespace wgrad::validate
