@@ -1,0 +1,85 @@
+// Config: everything that is fixed when a wgrad kernel is compiled. A structural type, so that it can be a template argument.
+#pragma once
+
+#include "wgrad/shared/types.hpp"
+
+namespace wgrad::shared {
+
+enum class InputType : u8 { kBf16, kFp16 };
+enum class OutputType : u8 { kBf16, kFp16, kFp32 };
+enum class OutputMode : u8 { kDense, kDiscrete };
+
+// How one operand lies in memory, and so how a stage of it is loaded.
+enum class OperandLayout : u8 {
+  kMnMajorBlocked,  // M or N contiguous, extent % 64 == 0: one 5-D ragged load a stage
+  kMnMajor,         // M or N contiguous, any extent: one 4-D ragged load per 64 columns
+  kKMajor,          // tokens contiguous, one 2-D tensor: a plain 2-D load, foreign tokens masked in shared memory
+  kKMajorRagged,    // tokens contiguous, expert blocks of row pitch k_e: ordinary loads by the producer warpgroup
+};
+
+struct Config {
+  i32 tile_m = 128;    // rows of one CTA's output tile: 64 for each math warpgroup
+  i32 tile_n = 256;    // 64, 128, 192 or 256
+  i32 stages = 4;      // operand stages of kTileK tokens
+  i32 cluster_m = 1;   // CTAs side by side along M; 2 share the B tile
+  i32 ring_slots = 2;  // output boxes (64 rows x 128 bytes) for each math warpgroup
+  InputType input = InputType::kBf16;
+  OutputType output = OutputType::kBf16;
+  OperandLayout a = OperandLayout::kMnMajorBlocked;
+  OperandLayout b = OperandLayout::kMnMajorBlocked;
+  OutputMode output_mode = OutputMode::kDense;
+  bool accumulate = false;
+};
+
+inline constexpr i32 kTileK = 64;             // tokens a stage: 128 bytes, one swizzle row
+inline constexpr i32 kSwizzleBytes = 128;
+inline constexpr i32 kInputBytes = 2;
+inline constexpr i32 kWarpgroupThreads = 128;
+inline constexpr i32 kWarpgroupRows = 64;     // M of one wgmma
+inline constexpr i32 kTokenAlignment = 8;     // tokens in 16 bytes: where a K-major box may start
+inline constexpr i32 kOutputBoxBytes = kWarpgroupRows * kSwizzleBytes;
+
+constexpr i32 math_warpgroups(const Config& c) { return c.tile_m / kWarpgroupRows; }
+constexpr i32 threads_per_cta(const Config& c) { return (1 + math_warpgroups(c)) * kWarpgroupThreads; }
+
+constexpr bool is_mn_major(OperandLayout layout) {
+  return layout == OperandLayout::kMnMajorBlocked || layout == OperandLayout::kMnMajor;
+}
+constexpr bool uses_loader(const Config& c) {
+  return c.a == OperandLayout::kKMajorRagged || c.b == OperandLayout::kKMajorRagged;
+}
+constexpr bool uses_tma(const Config& c) {
+  return c.a != OperandLayout::kKMajorRagged || c.b != OperandLayout::kKMajorRagged;
+}
+
+// The k loop starts at begin rounded down to kTokenAlignment when a K-major box load needs an aligned first byte.
+constexpr bool aligns_first_token(const Config& c) {
+  return c.a == OperandLayout::kKMajor || c.b == OperandLayout::kKMajor;
+}
+
+// B is shared by multicast only when every stage is filled by the copy engine.
+constexpr bool uses_multicast(const Config& c) { return c.cluster_m == 2 && !uses_loader(c); }
+
+// Multicast halves: tokens of an MN-major B (any tile_n divides), rows of a K-major B.
+constexpr i32 b_box_tokens(const Config& c) {
+  return uses_multicast(c) && is_mn_major(c.b) ? kTileK / 2 : kTileK;
+}
+constexpr i32 b_box_rows(const Config& c) {
+  return uses_multicast(c) && !is_mn_major(c.b) ? c.tile_n / 2 : c.tile_n;
+}
+
+constexpr i32 output_bytes(const Config& c) { return c.output == OutputType::kFp32 ? 4 : 2; }
+constexpr i32 output_box_columns(const Config& c) { return kSwizzleBytes / output_bytes(c); }
+constexpr i32 output_boxes(const Config& c) { return c.tile_n / output_box_columns(c); }
+
+// FP32 accumulates by bulk reduce-add; 16-bit outputs read the destination, add in FP32 and round once.
+constexpr bool reduces_output(const Config& c) { return c.accumulate && c.output == OutputType::kFp32; }
+constexpr bool reads_output(const Config& c) { return c.accumulate && c.output != OutputType::kFp32; }
+
+constexpr bool is_valid(const Config& c) {
+  const bool tile = c.tile_m == 128 && (c.tile_n == 64 || c.tile_n == 128 || c.tile_n == 192 || c.tile_n == 256);
+  const bool depth = c.stages >= 2 && c.stages <= 12 && c.ring_slots >= 2 && c.ring_slots <= 4;
+  return tile && depth && (c.cluster_m == 1 || c.cluster_m == 2);
+}
+
+}  // namespace wgrad::shared

@@ -1,0 +1,55 @@
+// What one launch passes to the kernel, by value (__grid_constant__); and the record a launch may leave a fault in.
+#pragma once
+
+#include "wgrad/shared/types.hpp"
+
+namespace wgrad::shared {
+
+// The bytes of a CUtensorMap, which this header must not name. Copy them in with memcpy.
+struct alignas(64) TensorMap {
+  u64 opaque[16];
+};
+
+enum class FaultKind : i32 {
+  kNone = 0,
+  kOffsetDecreases = 1,  // value = offsets[expert], limit = offsets[expert - 1]
+  kOffsetNegative = 2,   // value = offsets[expert], limit = 0
+  kOffsetBeyond = 3,     // value = offsets[expert], limit = tokens
+  kPointerNull = 4,      // value = wgrad_ptrs[expert] = 0
+  kPointerAlignment = 5  // value = wgrad_ptrs[expert], limit = 16
+};
+
+// Zero it before a launch; the first fault found wins (kind is written by compare-and-swap, the rest by the winner).
+struct FaultRecord {
+  i32 kind;  // FaultKind
+  i32 expert;
+  i64 value;
+  i64 limit;
+};
+
+struct KernelParams {
+  TensorMap map_a;    // unused (any bytes) for OperandLayout::kKMajorRagged
+  TensorMap map_b;    // likewise
+  TensorMap map_out;  // built by output_map; its base address is out_map_base
+
+  u64 a;                   // element addresses, read by the kKMajorRagged loader only
+  u64 b;
+  u64 offsets;             // const i32[experts], cumulative ends
+  u64 out_map_base;        // the address map_out was encoded with (any 16-byte aligned device address)
+  u64 wgrad;               // dense: address of expert 0
+  i64 expert_stride_bytes; // dense: a multiple of 16
+  u64 wgrad_ptrs;          // discrete: const i64[experts] of addresses
+  u64 fault;               // FaultRecord*, or 0
+
+  i64 tokens;    // T, at most 2^31 - 1
+  i32 m;
+  i32 n;
+  i32 experts;
+  i32 raster_m;  // cluster rows of one raster group, >= 1 (see schedule.hpp)
+};
+
+static_assert(sizeof(TensorMap) == 128 && alignof(TensorMap) == 64);
+static_assert(sizeof(FaultRecord) == 24);
+static_assert(sizeof(KernelParams) == 512);  // the host and NVRTC lay it out alike
+
+}  // namespace wgrad::shared

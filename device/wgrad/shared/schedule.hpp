@@ -1,0 +1,90 @@
+// Which output tile a CTA computes next: a static, persistent walk over the tiles of all experts. Pure arithmetic.
+#pragma once
+
+#include "wgrad/shared/config.hpp"
+
+namespace wgrad::shared {
+
+// Every expert has the same grid of cluster tiles; experts follow each other in schedule slots (largest k_e first).
+struct TileGrid {
+  u32 rows;      // cluster tiles along M
+  u32 columns;   // tiles along N
+  u32 raster_m;  // rows of one raster group
+  u32 experts;
+};
+
+struct TileCoord {
+  u32 slot;    // schedule slot, to be mapped to an expert
+  u32 row;     // cluster tile along M
+  u32 column;  // tile along N
+};
+
+constexpr TileGrid tile_grid(const Config& c, i32 m, i32 n, i32 experts, i32 raster_m) {
+  return {static_cast<u32>(ceil_div(m, c.tile_m * c.cluster_m)), static_cast<u32>(ceil_div(n, c.tile_n)),
+          static_cast<u32>(raster_m), static_cast<u32>(experts)};
+}
+
+constexpr u32 tiles_per_expert(const TileGrid& g) { return g.rows * g.columns; }
+constexpr u32 tile_count(const TileGrid& g) { return tiles_per_expert(g) * g.experts; }
+
+// Within an expert, raster_m rows are walked row-fastest over all columns, so that the tiles in flight
+// touch few A rows and few B columns and meet in L2.
+constexpr TileCoord tile_at(const TileGrid& g, u32 index) {
+  const u32 slot = index / tiles_per_expert(g);
+  const u32 local = index - slot * tiles_per_expert(g);
+  const u32 group = local / (g.raster_m * g.columns);
+  const u32 first_row = group * g.raster_m;
+  const u32 height = min_of(g.raster_m, g.rows - first_row);
+  const u32 inside = local - first_row * g.columns;
+  const u32 column = inside / height;
+  return {slot, first_row + (inside - column * height), column};
+}
+
+// CTAs to launch: one for each SM, whole clusters, no more than there are cluster tiles.
+constexpr u32 grid_ctas(const Config& c, const TileGrid& g, i32 sm_count) {
+  const u32 cluster = static_cast<u32>(c.cluster_m);
+  const u32 clusters = static_cast<u32>(sm_count) / cluster;
+  return max_of(1u, min_of(clusters, tile_count(g))) * cluster;
+}
+
+// Rows of a raster group: the tiles in flight (about sm_count) should form a square in elements.
+constexpr i32 default_raster_m(const Config& c, i32 sm_count) {
+  i32 rows = 1;
+  while ((rows + 1) * c.tile_m * (rows + 1) * c.tile_m <= sm_count * c.tile_m * c.tile_n) ++rows;
+  return max_of(1, rows / c.cluster_m);
+}
+
+struct TokenRange {
+  i32 begin;
+  i32 end;
+};
+
+// Expert's tokens from two neighbouring offsets, whatever they hold: never outside [0, tokens], never reversed.
+constexpr TokenRange token_range(i32 previous_end, i32 end, i64 tokens) {
+  const i32 limit = static_cast<i32>(tokens);
+  const i32 first = min_of(max_of(previous_end, 0), limit);
+  const i32 last = min_of(max_of(end, 0), limit);
+  return {first, max_of(first, last)};
+}
+
+// Where the k loop starts, and how many stages it takes.
+constexpr i32 first_token(const Config& c, TokenRange r) {
+  return aligns_first_token(c) ? r.begin - r.begin % kTokenAlignment : r.begin;
+}
+constexpr i32 k_blocks(const Config& c, TokenRange r) {
+  return r.end == r.begin ? 0 : (r.end - first_token(c, r) - 1) / kTileK + 1;
+}
+
+// An address as the two outer coordinates of the output map: lo * 16 + hi * 2^34, modulo 2^64.
+struct AddressCoord {
+  i32 lo;
+  i32 hi;
+};
+inline constexpr u32 kAddressCoordBits = 30;
+constexpr AddressCoord address_coord(u64 address, u64 map_base) {
+  const u64 units = (address - map_base) >> 4;
+  const u64 mask = (u64{1} << kAddressCoordBits) - 1;
+  return {static_cast<i32>(units & mask), static_cast<i32>(units >> kAddressCoordBits)};
+}
+
+}  // namespace wgrad::shared

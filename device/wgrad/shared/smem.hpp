@@ -1,0 +1,55 @@
+// Where everything lies in a CTA's dynamic shared memory. The host sizes the launch with it, the device addresses with it.
+#pragma once
+
+#include "wgrad/shared/config.hpp"
+
+namespace wgrad::shared {
+
+inline constexpr u32 kBoxAlignment = 1024;           // 128-byte swizzle repeats every 8 rows
+inline constexpr u32 kMaxSharedBytes = 232448;       // opt-in limit of an SM90 block (227 KB)
+inline constexpr u32 kBarrierBytes = 8;
+inline constexpr i32 kMaxOrderedExperts = 1024;      // more experts than this run in natural order
+
+constexpr u32 a_stage_bytes(const Config& c) { return static_cast<u32>(c.tile_m * kTileK * kInputBytes); }
+constexpr u32 b_stage_bytes(const Config& c) { return static_cast<u32>(c.tile_n * kTileK * kInputBytes); }
+
+// Offsets in bytes from the (kBoxAlignment-aligned) start of dynamic shared memory.
+struct SmemLayout {
+  u32 a;         // stages x A tile
+  u32 b;         // stages x B tile
+  u32 ring;      // warpgroups x ring_slots x output box
+  u32 full;      // stages mbarriers: operands have landed
+  u32 empty;     // stages mbarriers: operands are no longer read
+  u32 readback;  // warpgroups x ring_slots mbarriers: destination box has landed (16-bit accumulate)
+  u32 order;     // u16 expert per schedule slot
+  u32 total;
+};
+
+constexpr SmemLayout smem_layout(const Config& c) {
+  const u32 stages = static_cast<u32>(c.stages);
+  const u32 slots = static_cast<u32>(math_warpgroups(c) * c.ring_slots);
+  SmemLayout s{};
+  s.a = 0;
+  s.b = s.a + stages * a_stage_bytes(c);
+  s.ring = s.b + stages * b_stage_bytes(c);
+  s.full = s.ring + slots * static_cast<u32>(kOutputBoxBytes);
+  s.empty = s.full + stages * kBarrierBytes;
+  s.readback = s.empty + stages * kBarrierBytes;
+  s.order = s.readback + slots * kBarrierBytes;
+  s.total = round_up(s.order + static_cast<u32>(kMaxOrderedExperts) * 2u, 128u);
+  return s;
+}
+
+// Most stages that fit beside the ring.
+constexpr i32 max_stages(Config c) {
+  c.stages = 12;
+  while (c.stages > 2 && smem_layout(c).total > kMaxSharedBytes) --c.stages;
+  return c.stages;
+}
+
+static_assert(smem_layout(Config{}).total <= kMaxSharedBytes);
+static_assert(smem_layout(Config{}).b % kBoxAlignment == 0 && smem_layout(Config{}).ring % kBoxAlignment == 0);
+// The expert sort borrows the stages before the first load.
+static_assert(static_cast<u32>(kMaxOrderedExperts) * 4u <= 2u * (128u + 64u) * 128u);
+
+}  // namespace wgrad::shared
