@@ -1,4 +1,5 @@
-// Config: everything that is fixed when a wgrad kernel is compiled. A structural type, so that it can be a template argument.
+// Config: everything that is fixed when a wgrad kernel is compiled. A structural type, so that it
+// can be a template argument.
 #pragma once
 
 #include "wgrad/shared/types.hpp"
@@ -13,8 +14,10 @@ enum class OutputMode : u8 { kDense, kDiscrete };
 enum class OperandLayout : u8 {
   kMnMajorBlocked,  // M or N contiguous, extent % 64 == 0: one 5-D ragged load a stage
   kMnMajor,         // M or N contiguous, any extent: one 4-D ragged load per 64 columns
-  kKMajor,          // tokens contiguous, one 2-D tensor: a plain 2-D load, foreign tokens masked in shared memory
-  kKMajorRagged,    // tokens contiguous, expert blocks of row pitch k_e: ordinary loads by the producer warpgroup
+  kKMajor,  // tokens contiguous, one 2-D tensor: a plain 2-D load, foreign tokens masked in shared
+            // memory
+  kKMajorRagged,  // tokens contiguous, expert blocks of row pitch k_e: ordinary loads by the
+                  // producer warpgroup
 };
 
 struct Config {
@@ -31,16 +34,20 @@ struct Config {
   bool accumulate = false;
 };
 
-inline constexpr i32 kTileK = 64;             // tokens a stage: 128 bytes, one swizzle row
+inline constexpr i32 kTileK = 64;  // tokens a stage: 128 bytes, one swizzle row
 inline constexpr i32 kSwizzleBytes = 128;
 inline constexpr i32 kInputBytes = 2;
 inline constexpr i32 kWarpgroupThreads = 128;
-inline constexpr i32 kWarpgroupRows = 64;     // M of one wgmma
-inline constexpr i32 kTokenAlignment = 8;     // tokens in 16 bytes: where a K-major box may start
+inline constexpr i32 kWarpgroupRows = 64;  // M of one wgmma
+inline constexpr i32 kTokenAlignment = 8;  // tokens in 16 bytes: where a K-major box may start
 inline constexpr i32 kOutputBoxBytes = kWarpgroupRows * kSwizzleBytes;
 
-constexpr i32 math_warpgroups(const Config& c) { return c.tile_m / kWarpgroupRows; }
-constexpr i32 threads_per_cta(const Config& c) { return (1 + math_warpgroups(c)) * kWarpgroupThreads; }
+constexpr i32 math_warpgroups(const Config& c) {
+  return c.tile_m / kWarpgroupRows;
+}
+constexpr i32 threads_per_cta(const Config& c) {
+  return (1 + math_warpgroups(c)) * kWarpgroupThreads;
+}
 
 constexpr bool is_mn_major(OperandLayout layout) {
   return layout == OperandLayout::kMnMajorBlocked || layout == OperandLayout::kMnMajor;
@@ -52,13 +59,16 @@ constexpr bool uses_tma(const Config& c) {
   return c.a != OperandLayout::kKMajorRagged || c.b != OperandLayout::kKMajorRagged;
 }
 
-// The k loop starts at begin rounded down to kTokenAlignment when a K-major box load needs an aligned first byte.
+// The k loop starts at begin rounded down to kTokenAlignment when a K-major box load needs an
+// aligned first byte.
 constexpr bool aligns_first_token(const Config& c) {
   return c.a == OperandLayout::kKMajor || c.b == OperandLayout::kKMajor;
 }
 
 // B is shared by multicast only when every stage is filled by the copy engine.
-constexpr bool uses_multicast(const Config& c) { return c.cluster_m == 2 && !uses_loader(c); }
+constexpr bool uses_multicast(const Config& c) {
+  return c.cluster_m == 2 && !uses_loader(c);
+}
 
 // Multicast halves: tokens of an MN-major B (any tile_n divides), rows of a K-major B.
 constexpr i32 b_box_tokens(const Config& c) {
@@ -68,16 +78,28 @@ constexpr i32 b_box_rows(const Config& c) {
   return uses_multicast(c) && !is_mn_major(c.b) ? c.tile_n / 2 : c.tile_n;
 }
 
-constexpr i32 output_bytes(const Config& c) { return c.output == OutputType::kFp32 ? 4 : 2; }
-constexpr i32 output_box_columns(const Config& c) { return kSwizzleBytes / output_bytes(c); }
-constexpr i32 output_boxes(const Config& c) { return c.tile_n / output_box_columns(c); }
+constexpr i32 output_bytes(const Config& c) {
+  return c.output == OutputType::kFp32 ? 4 : 2;
+}
+constexpr i32 output_box_columns(const Config& c) {
+  return kSwizzleBytes / output_bytes(c);
+}
+constexpr i32 output_boxes(const Config& c) {
+  return c.tile_n / output_box_columns(c);
+}
 
-// FP32 accumulates by bulk reduce-add; 16-bit outputs read the destination, add in FP32 and round once.
-constexpr bool reduces_output(const Config& c) { return c.accumulate && c.output == OutputType::kFp32; }
-constexpr bool reads_output(const Config& c) { return c.accumulate && c.output != OutputType::kFp32; }
+// FP32 accumulates by bulk reduce-add; 16-bit outputs read the destination, add in FP32 and round
+// once.
+constexpr bool reduces_output(const Config& c) {
+  return c.accumulate && c.output == OutputType::kFp32;
+}
+constexpr bool reads_output(const Config& c) {
+  return c.accumulate && c.output != OutputType::kFp32;
+}
 
 constexpr bool is_valid(const Config& c) {
-  const bool tile = c.tile_m == 128 && (c.tile_n == 64 || c.tile_n == 128 || c.tile_n == 192 || c.tile_n == 256);
+  const bool tile =
+      c.tile_m == 128 && (c.tile_n == 64 || c.tile_n == 128 || c.tile_n == 192 || c.tile_n == 256);
   const bool depth = c.stages >= 2 && c.stages <= 12 && c.ring_slots >= 2 && c.ring_slots <= 4;
   return tile && depth && (c.cluster_m == 1 || c.cluster_m == 2);
 }

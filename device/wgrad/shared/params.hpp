@@ -1,4 +1,5 @@
-// What one launch passes to the kernel, by value (__grid_constant__); and the record a launch may leave a fault in.
+// What one launch passes to the kernel, by value (__grid_constant__); and the record a launch may
+// leave a fault in.
 #pragma once
 
 #include "wgrad/shared/types.hpp"
@@ -19,7 +20,8 @@ enum class FaultKind : i32 {
   kPointerAlignment = 5  // value = wgrad_ptrs[expert], limit = 16
 };
 
-// Zero it before a launch; the first fault found wins (kind is written by compare-and-swap, the rest by the winner).
+// Zero it before a launch; the first fault found wins (kind is written by compare-and-swap, the
+// rest by the winner).
 struct FaultRecord {
   i32 kind;  // FaultKind
   i32 expert;
@@ -32,16 +34,16 @@ struct KernelParams {
   TensorMap map_b;    // likewise
   TensorMap map_out;  // built by output_map; its base address is out_map_base
 
-  u64 a;                   // element addresses, read by the kKMajorRagged loader only
+  u64 a;  // element addresses, read by the kKMajorRagged loader only
   u64 b;
-  u64 offsets;             // const i32[experts], cumulative ends
-  u64 out_map_base;        // the address map_out was encoded with (any 16-byte aligned device address)
-  u64 wgrad;               // dense: address of expert 0
-  i64 expert_stride_bytes; // dense: a multiple of 16
-  u64 wgrad_ptrs;          // discrete: const i64[experts] of addresses
-  u64 fault;               // FaultRecord*, or 0
+  u64 offsets;       // const i32[experts], cumulative ends
+  u64 out_map_base;  // the address map_out was encoded with (any 16-byte aligned device address)
+  u64 wgrad;         // dense: address of expert 0
+  i64 expert_stride_bytes;  // dense: a multiple of 16
+  u64 wgrad_ptrs;           // discrete: const i64[experts] of addresses
+  u64 fault;                // FaultRecord*, or 0
 
-  i64 tokens;    // T, at most 2^31 - 1
+  i64 tokens;  // T, at most 2^31 - 1
   i32 m;
   i32 n;
   i32 experts;

@@ -1,11 +1,13 @@
-// Which output tile a CTA computes next: a static, persistent walk over the tiles of all experts. Pure arithmetic.
+// Which output tile a CTA computes next: a static, persistent walk over the tiles of all experts.
+// Pure arithmetic.
 #pragma once
 
 #include "wgrad/shared/config.hpp"
 
 namespace wgrad::shared {
 
-// Every expert has the same grid of cluster tiles; experts follow each other in schedule slots (largest k_e first).
+// Every expert has the same grid of cluster tiles; experts follow each other in schedule slots
+// (largest k_e first).
 struct TileGrid {
   u32 rows;      // cluster tiles along M
   u32 columns;   // tiles along N
@@ -20,15 +22,20 @@ struct TileCoord {
 };
 
 constexpr TileGrid tile_grid(const Config& c, i32 m, i32 n, i32 experts, i32 raster_m) {
-  return {static_cast<u32>(ceil_div(m, c.tile_m * c.cluster_m)), static_cast<u32>(ceil_div(n, c.tile_n)),
-          static_cast<u32>(raster_m), static_cast<u32>(experts)};
+  return {static_cast<u32>(ceil_div(m, c.tile_m * c.cluster_m)),
+          static_cast<u32>(ceil_div(n, c.tile_n)), static_cast<u32>(raster_m),
+          static_cast<u32>(experts)};
 }
 
-constexpr u32 tiles_per_expert(const TileGrid& g) { return g.rows * g.columns; }
-constexpr u32 tile_count(const TileGrid& g) { return tiles_per_expert(g) * g.experts; }
+constexpr u32 tiles_per_expert(const TileGrid& g) {
+  return g.rows * g.columns;
+}
+constexpr u32 tile_count(const TileGrid& g) {
+  return tiles_per_expert(g) * g.experts;
+}
 
-// Within an expert, raster_m rows are walked row-fastest over all columns, so that the tiles in flight
-// touch few A rows and few B columns and meet in L2.
+// Within an expert, raster_m rows are walked row-fastest over all columns, so that the tiles in
+// flight touch few A rows and few B columns and meet in L2.
 constexpr TileCoord tile_at(const TileGrid& g, u32 index) {
   const u32 slot = index / tiles_per_expert(g);
   const u32 local = index - slot * tiles_per_expert(g);
@@ -59,7 +66,8 @@ struct TokenRange {
   i32 end;
 };
 
-// Expert's tokens from two neighbouring offsets, whatever they hold: never outside [0, tokens], never reversed.
+// Expert's tokens from two neighbouring offsets, whatever they hold: never outside [0, tokens],
+// never reversed.
 constexpr TokenRange token_range(i32 previous_end, i32 end, i64 tokens) {
   const i32 limit = static_cast<i32>(tokens);
   const i32 first = min_of(max_of(previous_end, 0), limit);

@@ -1,17 +1,22 @@
-// Where everything lies in a CTA's dynamic shared memory. The host sizes the launch with it, the device addresses with it.
+// Where everything lies in a CTA's dynamic shared memory. The host sizes the launch with it, the
+// device addresses with it.
 #pragma once
 
 #include "wgrad/shared/config.hpp"
 
 namespace wgrad::shared {
 
-inline constexpr u32 kBoxAlignment = 1024;           // 128-byte swizzle repeats every 8 rows
-inline constexpr u32 kMaxSharedBytes = 232448;       // opt-in limit of an SM90 block (227 KB)
+inline constexpr u32 kBoxAlignment = 1024;      // 128-byte swizzle repeats every 8 rows
+inline constexpr u32 kMaxSharedBytes = 232448;  // opt-in limit of an SM90 block (227 KB)
 inline constexpr u32 kBarrierBytes = 8;
-inline constexpr i32 kMaxOrderedExperts = 1024;      // more experts than this run in natural order
+inline constexpr i32 kMaxOrderedExperts = 1024;  // more experts than this run in natural order
 
-constexpr u32 a_stage_bytes(const Config& c) { return static_cast<u32>(c.tile_m * kTileK * kInputBytes); }
-constexpr u32 b_stage_bytes(const Config& c) { return static_cast<u32>(c.tile_n * kTileK * kInputBytes); }
+constexpr u32 a_stage_bytes(const Config& c) {
+  return static_cast<u32>(c.tile_m * kTileK * kInputBytes);
+}
+constexpr u32 b_stage_bytes(const Config& c) {
+  return static_cast<u32>(c.tile_n * kTileK * kInputBytes);
+}
 
 // Offsets in bytes from the (kBoxAlignment-aligned) start of dynamic shared memory.
 struct SmemLayout {
@@ -20,7 +25,8 @@ struct SmemLayout {
   u32 ring;      // warpgroups x ring_slots x output box
   u32 full;      // stages mbarriers: operands have landed
   u32 empty;     // stages mbarriers: operands are no longer read
-  u32 readback;  // warpgroups x ring_slots mbarriers: destination box has landed (16-bit accumulate)
+  u32 readback;  // warpgroups x ring_slots mbarriers: destination box has landed (16-bit
+                 // accumulate)
   u32 order;     // u16 expert per schedule slot
   u32 total;
 };
@@ -48,7 +54,8 @@ constexpr i32 max_stages(Config c) {
 }
 
 static_assert(smem_layout(Config{}).total <= kMaxSharedBytes);
-static_assert(smem_layout(Config{}).b % kBoxAlignment == 0 && smem_layout(Config{}).ring % kBoxAlignment == 0);
+static_assert(smem_layout(Config{}).b % kBoxAlignment == 0 &&
+              smem_layout(Config{}).ring % kBoxAlignment == 0);
 // The expert sort borrows the stages before the first load.
 static_assert(static_cast<u32>(kMaxOrderedExperts) * 4u <= 2u * (128u + 64u) * 128u);
 

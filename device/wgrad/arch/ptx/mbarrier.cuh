@@ -1,0 +1,51 @@
+// mbarriers in shared memory. PTX: "mbarrier.init", "mbarrier.arrive", "mbarrier.try_wait",
+// "fence.mbarrier_init".
+#pragma once
+
+namespace wgrad::device::arch {
+
+WGRAD_DEVICE void barrier_init(u32 barrier, u32 arrivals) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
+}
+
+// Makes initialised barriers visible to the cluster and to the copy engine; a barrier of the
+// threads must follow.
+WGRAD_DEVICE void barrier_init_fence() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+WGRAD_DEVICE void barrier_arrive(u32 barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+
+// One arrival that also announces bytes still to land.
+WGRAD_DEVICE void barrier_arrive_expect(u32 barrier, u32 bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
+               : "memory");
+}
+
+// `barrier` is an address from map_to_rank, possibly of another CTA.
+WGRAD_DEVICE void barrier_arrive_cluster(u32 barrier) {
+  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(barrier)
+               : "memory");
+}
+
+WGRAD_DEVICE bool barrier_try_wait(u32 barrier, u32 parity) {
+  u32 done;
+  asm volatile(
+      "{\n.reg .pred p;\n"
+      "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\n"
+      "selp.u32 %0, 1, 0, p;\n}"
+      : "=r"(done)
+      : "r"(barrier), "r"(parity)
+      : "memory");
+  return done != 0;
+}
+
+// Until the phase of this parity has completed.
+WGRAD_DEVICE void barrier_wait(u32 barrier, u32 parity) {
+  while (!barrier_try_wait(barrier, parity)) {
+  }
+}
+
+}  // namespace wgrad::device::arch

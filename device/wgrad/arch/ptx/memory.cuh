@@ -1,0 +1,96 @@
+// Ordinary loads and stores by shared address (u32) or global address (u64), and fences between
+// proxies. PTX: "ld", "st", "atom", "fence.proxy.async", "createpolicy".
+#pragma once
+
+namespace wgrad::device::arch {
+
+extern __shared__ __align__(1024) u8 dynamic_shared_memory[];
+
+struct Chunk {  // 16 bytes
+  u32 word[4];
+};
+
+WGRAD_DEVICE u32 shared_base() {
+  return static_cast<u32>(__cvta_generic_to_shared(dynamic_shared_memory));
+}
+
+// Ordinary accesses to shared memory before it are ordered before copy engine and wgmma accesses
+// after it.
+WGRAD_DEVICE void fence_async_shared() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+WGRAD_DEVICE void store_shared(u32 address, Chunk c) {
+  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(c.word[0]),
+               "r"(c.word[1]), "r"(c.word[2]), "r"(c.word[3])
+               : "memory");
+}
+WGRAD_DEVICE Chunk load_shared(u32 address) {
+  Chunk c;
+  asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(c.word[0]), "=r"(c.word[1]), "=r"(c.word[2]), "=r"(c.word[3])
+               : "r"(address)
+               : "memory");
+  return c;
+}
+WGRAD_DEVICE void store_shared_pair(u32 address, float x, float y) {
+  asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(address), "f"(x), "f"(y) : "memory");
+}
+WGRAD_DEVICE void store_shared_u32(u32 address, u32 value) {
+  asm volatile("st.shared.u32 [%0], %1;" ::"r"(address), "r"(value) : "memory");
+}
+WGRAD_DEVICE u32 load_shared_u32(u32 address) {
+  u32 value;
+  asm volatile("ld.shared.u32 %0, [%1];" : "=r"(value) : "r"(address) : "memory");
+  return value;
+}
+WGRAD_DEVICE void store_shared_u16(u32 address, u32 value) {
+  asm volatile("st.shared.u16 [%0], %1;" ::"r"(address), "h"(static_cast<u16>(value)) : "memory");
+}
+WGRAD_DEVICE u32 load_shared_u16(u32 address) {
+  u16 value;
+  asm volatile("ld.shared.u16 %0, [%1];" : "=h"(value) : "r"(address) : "memory");
+  return value;
+}
+
+// Operands and offsets are constant while the kernel runs, so loads may use the read-only path.
+WGRAD_DEVICE i32 load_global_i32(u64 address) {
+  i32 value;
+  asm volatile("ld.global.nc.s32 %0, [%1];" : "=r"(value) : "l"(address));
+  return value;
+}
+WGRAD_DEVICE u64 load_global_u64(u64 address) {
+  u64 value;
+  asm volatile("ld.global.nc.u64 %0, [%1];" : "=l"(value) : "l"(address));
+  return value;
+}
+WGRAD_DEVICE u32 load_global_u16(u64 address) {
+  u16 value;
+  asm volatile("ld.global.nc.u16 %0, [%1];" : "=h"(value) : "l"(address));
+  return value;
+}
+WGRAD_DEVICE Chunk load_global(u64 address) {
+  Chunk c;
+  asm volatile("ld.global.nc.v4.b32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(c.word[0]), "=r"(c.word[1]), "=r"(c.word[2]), "=r"(c.word[3])
+               : "l"(address));
+  return c;
+}
+
+// The value that was there.
+WGRAD_DEVICE i32 compare_and_swap_global(u64 address, i32 expected, i32 desired) {
+  i32 old;
+  asm volatile("atom.global.cas.b32 %0, [%1], %2, %3;"
+               : "=r"(old)
+               : "l"(address), "r"(expected), "r"(desired)
+               : "memory");
+  return old;
+}
+WGRAD_DEVICE void store_global_i32(u64 address, i32 value) {
+  asm volatile("st.global.s32 [%0], %1;" ::"l"(address), "r"(value) : "memory");
+}
+WGRAD_DEVICE void store_global_i64(u64 address, i64 value) {
+  asm volatile("st.global.s64 [%0], %1;" ::"l"(address), "l"(value) : "memory");
+}
+
+}  // namespace wgrad::device::arch

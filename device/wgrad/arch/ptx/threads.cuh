@@ -1,0 +1,37 @@
+// Who am I, and barriers inside one CTA. PTX: special registers; "bar, barrier"; "shfl.sync".
+#pragma once
+
+namespace wgrad::device::arch {
+
+WGRAD_DEVICE u32 thread_index() {
+  return threadIdx.x;
+}
+WGRAD_DEVICE u32 thread_count() {
+  return blockDim.x;
+}
+WGRAD_DEVICE u32 block_index() {
+  return blockIdx.x;
+}
+WGRAD_DEVICE u32 block_count() {
+  return gridDim.x;
+}
+WGRAD_DEVICE u32 lane_index() {
+  return threadIdx.x % 32;
+}
+
+// The value of lane 0, known to the compiler as the same in the whole warp.
+WGRAD_DEVICE u32 warp_uniform(u32 value) {
+  return __shfl_sync(0xffffffffu, value, 0);
+}
+
+// All threads of the CTA.
+WGRAD_DEVICE void cta_sync() {
+  asm volatile("barrier.sync 0;" ::: "memory");
+}
+
+// `count` threads that name the same barrier, 1..15.
+WGRAD_DEVICE void named_sync(u32 barrier, u32 count) {
+  asm volatile("barrier.sync %0, %1;" ::"r"(barrier), "r"(count) : "memory");
+}
+
+}  // namespace wgrad::device::arch

@@ -1,0 +1,48 @@
+// Boxes of a 4-D tensor map from shared memory to global memory. PTX: "cp.async.bulk.tensor"
+// (shared::cta to global), "cp.reduce.async.bulk.tensor", "cp.async.bulk.prefetch.tensor",
+// "cp.async.bulk.commit_group / wait_group". Parts outside the tensor are not written. Groups
+// belong to the issuing thread: only it can wait for them.
+#pragma once
+
+namespace wgrad::device::arch {
+
+WGRAD_DEVICE void store_box(const TensorMap& map, u32 source, const Coord& x) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.global.shared::cta.bulk_group [%0, {%2, %3, %4, %5}], [%1];" ::"l"(
+          &map),
+      "r"(source), "r"(x.c[0]), "r"(x.c[1]), "r"(x.c[2]), "r"(x.c[3])
+      : "memory");
+}
+
+// Adds in the map's element type, in L2.
+WGRAD_DEVICE void add_box(const TensorMap& map, u32 source, const Coord& x) {
+  asm volatile(
+      "cp.reduce.async.bulk.tensor.4d.global.shared::cta.add.tile.bulk_group [%0, {%2, %3, %4, "
+      "%5}], [%1];" ::"l"(&map),
+      "r"(source), "r"(x.c[0]), "r"(x.c[1]), "r"(x.c[2]), "r"(x.c[3])
+      : "memory");
+}
+
+WGRAD_DEVICE void prefetch_box(const TensorMap& map, const Coord& x) {
+  asm volatile(
+      "cp.async.bulk.prefetch.tensor.4d.L2.global.tile [%0, {%1, %2, %3, %4}];" ::"l"(&map),
+      "r"(x.c[0]), "r"(x.c[1]), "r"(x.c[2]), "r"(x.c[3])
+      : "memory");
+}
+
+WGRAD_DEVICE void commit_stores() {
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+
+// Until at most kPending of this thread's groups still read shared memory.
+template <u32 kPending>
+WGRAD_DEVICE void wait_stores_read() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(kPending) : "memory");
+}
+
+// Until all of this thread's groups are complete in global memory.
+WGRAD_DEVICE void wait_stores() {
+  asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+}
+
+}  // namespace wgrad::device::arch

@@ -1,0 +1,83 @@
+// The 64 x N FP32 accumulator of a math warpgroup, and its way into 64 x 128-byte output boxes
+// (128-byte swizzle). Fragment (PTX, wgmma D): thread t of the warpgroup, w = t / 32, l = t % 32,
+// holds for each j < N / 8
+//   d[4j], d[4j+1]    row 16w + l/4,      columns 8j + 2(l%4), +1
+//   d[4j+2], d[4j+3]  row 16w + l/4 + 8,  the same columns
+#pragma once
+
+#include "wgrad/arch/arch.cuh"
+#include "wgrad/prim/tile.cuh"
+
+namespace wgrad::device {
+
+template <OutputType kType>
+WGRAD_DEVICE u32 pack(float x, float y) {
+  if constexpr (kType == OutputType::kBf16) return arch::pack_bf16(x, y);
+  return arch::pack_fp16(x, y);
+}
+
+template <OutputType kType>
+WGRAD_DEVICE arch::FloatPair unpack(u32 packed) {
+  if constexpr (kType == OutputType::kBf16) return arch::unpack_bf16(packed);
+  return arch::unpack_fp16(packed);
+}
+
+// Rounded sum of two accumulators and, when kAdd, the two destination values already there.
+template <OutputType kType, bool kAdd>
+WGRAD_DEVICE u32 round_pair(float x, float y, u32 there) {
+  if constexpr (kAdd) {
+    const arch::FloatPair old = unpack<kType>(there);
+    return pack<kType>(x + old.low, y + old.high);
+  }
+  return pack<kType>(x, y);
+}
+
+// 16-bit outputs: 64 columns from accumulator d + 32 * kBox. With kAdd the box holds the
+// destination.
+template <OutputType kType, bool kAdd, u32 kBox, u32 kCount>
+WGRAD_DEVICE void write_box_16(u32 box, u32 warp, const float (&d)[kCount]) {
+  const u32 lane = arch::lane_index();
+  const u32 row = warp * 16 + lane % 16;
+#pragma unroll
+  for (u32 q = 0; q < 4; ++q) {
+    const u32 address = swizzled(box, row, 2 * q + lane / 16);
+    arch::Chunk c{};
+    if constexpr (kAdd) c = arch::load_matrices(address);
+#pragma unroll
+    for (u32 i = 0; i < 4; ++i) {
+      const u32 at = kBox * 32 + q * 8 + i * 2;
+      c.word[i] = round_pair<kType, kAdd>(d[at], d[at + 1], c.word[i]);
+    }
+    arch::store_matrices(address, c);
+  }
+}
+
+// FP32: 32 columns from accumulator d + 16 * kBox. Odd rows store the 8-column groups in another
+// order (q ^ 2): so the 16 threads of one 8-byte store phase meet no bank twice.
+template <u32 kBox, u32 kCount>
+WGRAD_DEVICE void write_box_32(u32 box, u32 warp, const float (&d)[kCount]) {
+  const u32 lane = arch::lane_index();
+  const u32 row = warp * 16 + lane / 4;
+  const bool odd = row % 2 != 0;
+#pragma unroll
+  for (u32 q = 0; q < 4; ++q) {
+    const u32 group = odd ? q ^ 2 : q;
+    const u32 low = swizzled(box, row, 2 * group + (lane % 4) / 2) + (lane % 2) * 8;
+    constexpr u32 kHigh = 8 * kSwizzleBytes;  // 8 rows further, same swizzle
+    const u32 at = kBox * 16 + q * 4, other = kBox * 16 + (q ^ 2) * 4;
+    arch::store_shared_pair(low, odd ? d[other] : d[at], odd ? d[other + 1] : d[at + 1]);
+    arch::store_shared_pair(low + kHigh, odd ? d[other + 2] : d[at + 2],
+                            odd ? d[other + 3] : d[at + 3]);
+  }
+}
+
+template <Config kConfig, u32 kBox, u32 kCount>
+WGRAD_DEVICE void write_box(u32 box, u32 warp, const float (&d)[kCount]) {
+  if constexpr (kConfig.output == OutputType::kFp32) {
+    write_box_32<kBox>(box, warp, d);
+  } else {
+    write_box_16<kConfig.output, reads_output(kConfig), kBox>(box, warp, d);
+  }
+}
+
+}  // namespace wgrad::device

@@ -1,0 +1,73 @@
+// The operand pipeline: stages that the producer fills and the math warpgroups drain, a counted
+// protocol.
+//   full[s]   completes when a stage's bytes have landed: one arrival of the copying thread, one of
+//   each loader thread empty[s]  completes when no one reads the stage any more: one arrival of
+//   each math warp of every CTA it was sent to
+#pragma once
+
+#include "wgrad/arch/arch.cuh"
+#include "wgrad/shared/smem.hpp"
+
+namespace wgrad::device {
+
+// Position in a ring of kCount slots, and the parity of the phase that is filled or drained there.
+template <u32 kCount>
+struct RingCursor {
+  u32 slot = 0;
+  u32 parity = 0;
+
+  WGRAD_DEVICE void advance() {
+    if (++slot == kCount) {
+      slot = 0;
+      parity ^= 1;
+    }
+  }
+};
+
+template <Config kConfig>
+using StageCursor = RingCursor<static_cast<u32>(kConfig.stages)>;
+
+template <Config kConfig>
+struct Pipeline {
+  static constexpr SmemLayout kSmem = smem_layout(kConfig);
+  static constexpr u32 kReaders =
+      uses_multicast(kConfig) ? 2 : 1;  // CTAs that read a stage's multicast part
+  static constexpr u32 kFullArrivals =
+      (uses_tma(kConfig) ? 1 : 0) + (uses_loader(kConfig) ? u32{kWarpgroupThreads} : 0);
+  static constexpr u32 kEmptyArrivals =
+      u32(math_warpgroups(kConfig)) * (kWarpgroupThreads / 32) * kReaders;
+
+  u32 base;  // start of dynamic shared memory
+
+  WGRAD_DEVICE u32 full(u32 stage) const { return base + kSmem.full + stage * kBarrierBytes; }
+  WGRAD_DEVICE u32 empty(u32 stage) const { return base + kSmem.empty + stage * kBarrierBytes; }
+  WGRAD_DEVICE u32 a(u32 stage) const { return base + kSmem.a + stage * a_stage_bytes(kConfig); }
+  WGRAD_DEVICE u32 b(u32 stage) const { return base + kSmem.b + stage * b_stage_bytes(kConfig); }
+
+  // One thread, before any other use.
+  WGRAD_DEVICE void init() const {
+    for (u32 s = 0; s < u32(kConfig.stages); ++s) {
+      arch::barrier_init(full(s), kFullArrivals);
+      arch::barrier_init(empty(s), kEmptyArrivals);
+    }
+  }
+
+  WGRAD_DEVICE void wait_empty(const StageCursor<kConfig>& at) const {
+    arch::barrier_wait(empty(at.slot), at.parity ^ 1);  // the first pass finds every stage empty
+  }
+  WGRAD_DEVICE void wait_full(const StageCursor<kConfig>& at) const {
+    arch::barrier_wait(full(at.slot), at.parity);
+  }
+
+  // By every math warp, once its reads of the stage are complete.
+  WGRAD_DEVICE void release(u32 stage) const {
+    const u32 lane = arch::lane_index();
+    if constexpr (kReaders == 1) {
+      if (lane == 0) arch::barrier_arrive(empty(stage));
+    } else {
+      if (lane < kReaders) arch::barrier_arrive_cluster(arch::map_to_rank(empty(stage), lane));
+    }
+  }
+};
+
+}  // namespace wgrad::device

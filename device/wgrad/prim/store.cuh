@@ -1,0 +1,61 @@
+// The output ring: each math warpgroup writes boxes into its own slots; its first thread hands them
+// to the copy engine and alone waits for its own bulk groups, so stores of one tile run under the
+// next tile's main loop.
+#pragma once
+
+#include "wgrad/arch/arch.cuh"
+#include "wgrad/prim/pipeline.cuh"
+
+namespace wgrad::device {
+
+template <Config kConfig>
+struct OutputRing {
+  static constexpr SmemLayout kSmem = smem_layout(kConfig);
+  static constexpr u32 kSlots = static_cast<u32>(kConfig.ring_slots);
+  static constexpr u32 kFirstBarrier = 2;  // named barriers 2, 3: one for each warpgroup
+
+  u32 base;       // start of dynamic shared memory
+  u32 warpgroup;  // 0, 1
+  RingCursor<kSlots> at;
+
+  WGRAD_DEVICE u32 box(u32 slot) const {
+    return base + kSmem.ring + (warpgroup * kSlots + slot) * u32{kOutputBoxBytes};
+  }
+  WGRAD_DEVICE u32 readback(u32 slot) const {
+    return base + kSmem.readback + (warpgroup * kSlots + slot) * kBarrierBytes;
+  }
+  WGRAD_DEVICE void init() const {
+    for (u32 s = 0; s < kSlots; ++s) arch::barrier_init(readback(s), 1);
+  }
+  WGRAD_DEVICE void sync() const { arch::named_sync(kFirstBarrier + warpgroup, kWarpgroupThreads); }
+
+  // All threads: the current slot may be written. Leader: the thread that issues the stores.
+  WGRAD_DEVICE void acquire(bool leader) const {
+    if (leader) arch::wait_stores_read<kSlots - 1>();
+    sync();
+  }
+
+  // All threads, after writing the slot: hand it to the copy engine and move on.
+  WGRAD_DEVICE void submit(bool leader, const TensorMap& map, const arch::Coord& x) {
+    arch::fence_async_shared();
+    sync();
+    if (leader) {
+      if constexpr (reduces_output(kConfig)) {
+        arch::add_box(map, box(at.slot), x);
+      } else {
+        arch::store_box(map, box(at.slot), x);
+      }
+      arch::commit_stores();
+    }
+    at.advance();
+  }
+
+  // Leader, no store reading the slot: fetch the destination box into it (16-bit accumulate).
+  WGRAD_DEVICE void fetch(u32 slot, const TensorMap& map, const arch::Coord& x) const {
+    arch::barrier_arrive_expect(readback(slot), kOutputBoxBytes);
+    arch::load_box<4>(box(slot), map, readback(slot), x);
+  }
+  WGRAD_DEVICE void wait_fetched() const { arch::barrier_wait(readback(at.slot), at.parity); }
+};
+
+}  // namespace wgrad::device

@@ -1,0 +1,58 @@
+// Operand tiles in shared memory as wgmma sees them. PTX: "wgmma matrix descriptor", "canonical
+// layouts", 128-byte swizzle.
+//   K-major:  row r is 128 bytes of 64 tokens; 8 rows a swizzle atom (1024 bytes)
+//   MN-major: boxes of 64 columns, one 128-byte row a token; a multicast B arrives as two regions
+//   of 32 tokens
+#pragma once
+
+#include "wgrad/arch/arch.cuh"
+
+namespace wgrad::device {
+
+inline constexpr u32 kAtomBytes = 8 * kSwizzleBytes;
+inline constexpr u32 kStepTokens = 16;  // K of one wgmma
+inline constexpr u32 kSteps = kTileK / kStepTokens;
+
+// Address of 16-byte chunk `chunk` of 128-byte row `row`, in a tile whose base is 1024-byte
+// aligned.
+WGRAD_DEVICE u32 swizzled(u32 tile, u32 row, u32 chunk) {
+  return tile + row * u32{kSwizzleBytes} + ((chunk ^ (row % 8)) << 4);
+}
+
+// `group`: bytes between groups of 8 rows (K-major) or 8 tokens (MN-major). `columns`: bytes
+// between 64-column blocks (MN-major only).
+WGRAD_DEVICE u64 matrix_descriptor(u32 address, u32 columns, u32 group) {
+  constexpr u64 kSwizzle128 = u64{1} << 62;
+  return kSwizzle128 | (u64{group >> 4} << 32) | (u64{columns >> 4} << 16) |
+         ((address & 0x3ffff) >> 4);
+}
+
+// One operand's stage tile. kBoxTokens: tokens of one box; kRows: its extent along M or N in this
+// CTA.
+template <OperandLayout kLayout, u32 kRows, u32 kBoxTokens>
+struct OperandTile {
+  static constexpr bool kMnMajor = is_mn_major(kLayout);
+  static constexpr u32 kTranspose = kMnMajor ? 1 : 0;
+  static constexpr u32 kBoxBytes = kBoxTokens * kSwizzleBytes;   // 64 columns, MN-major
+  static constexpr u32 kRegionBytes = (kRows / 64) * kBoxBytes;  // all columns of kBoxTokens tokens
+  static constexpr u32 kWarpgroupBytes =
+      kWarpgroupRows * kSwizzleBytes;  // K-major, or one box of 64 tokens
+
+  WGRAD_DEVICE static u64 descriptor(u32 address) {
+    return matrix_descriptor(address, kMnMajor ? kBoxBytes : 16, kAtomBytes);
+  }
+
+  // What to add to a descriptor for wgmma step s of the stage.
+  static constexpr u64 step(u32 s) {
+    if (!kMnMajor) return (s * kStepTokens * kInputBytes) >> 4;
+    const u32 token = s * kStepTokens;
+    return ((token / kBoxTokens) * kRegionBytes + (token % kBoxTokens) * kSwizzleBytes) >> 4;
+  }
+};
+
+template <Config kConfig>
+using TileA = OperandTile<kConfig.a, u32(kConfig.tile_m), u32(kTileK)>;
+template <Config kConfig>
+using TileB = OperandTile<kConfig.b, u32(kConfig.tile_n), u32(b_box_tokens(kConfig))>;
+
+}  // namespace wgrad::device
