@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "wgrad/device_spec.hpp"
@@ -38,7 +39,22 @@ struct Support {
 Support check_support(const Problem& problem, const DeviceSpec& device);
 
 /// Throws ValueError (any bad argument) or RuntimeError (only missing capabilities) with all
-/// reasons in one message; returns where `support` is yes.
+/// reasons in one message; returns where `support` is yes. The exception is a Refusal too.
 void throw_if_unsupported(const Support& support);
+
+/// The reasons behind an exception, for callers that know the arguments by other names:
+/// `dynamic_cast<const Refusal*>(&error)`.
+class Refusal {
+ public:
+  explicit Refusal(std::vector<Reason> reasons) : reasons_(std::move(reasons)) {}
+  Refusal(const Refusal&) = default;
+  Refusal& operator=(const Refusal&) = default;
+  virtual ~Refusal() = default;
+
+  const std::vector<Reason>& reasons() const noexcept { return reasons_; }
+
+ private:
+  std::vector<Reason> reasons_;
+};
 
 }  // namespace wgrad

@@ -6,6 +6,17 @@
 #include "wgrad/support.hpp"
 
 namespace wgrad {
+namespace {
+
+/// A ValueError or RuntimeError that carries its reasons.
+template <class Error>
+class Refused final : public Error, public Refusal {
+ public:
+  Refused(const std::string& text, const std::vector<Reason>& reasons)
+      : Error(text), Refusal(reasons) {}
+};
+
+}  // namespace
 
 std::string to_string(const Reason& reason) {
   return fmt::format("{} is {}; it must be {}", reason.field, reason.got, reason.need);
@@ -20,8 +31,8 @@ void throw_if_unsupported(const Support& support) {
     text += to_string(reason);
     bad_argument = bad_argument || reason.kind == ReasonKind::kBadArgument;
   }
-  if (bad_argument) throw ValueError(text);
-  throw RuntimeError(text);
+  if (bad_argument) throw Refused<ValueError>(text, support.reasons);
+  throw Refused<RuntimeError>(text, support.reasons);
 }
 
 }  // namespace wgrad
