@@ -20,17 +20,26 @@ struct QuantizedOperand {
 
 /// How to quantise.
 struct QuantizeSpec {
-  Format format = Format::kMxfp8;  ///< kMxfp8, kMxfp4 or kNvfp4
-  DType element = DType::kE4m3;    ///< MXFP8: kE4m3 or kE5m2; else kE2m1
-  Major major = Major::kK;         ///< of the result; FP4 is K-major only
+  Format format = Format::kMxfp8;                  ///< kMxfp8, kMxfp4 or kNvfp4
+  DType element = DType::kE4m3;                    ///< MXFP8: kE4m3 or kE5m2; else kE2m1
+  Major major = Major::kK;                         ///< of the result; FP4 is K-major only
+  InputOrder input_order = InputOrder::kTensor2d;  ///< of the result
   ScaleLayout layout = ScaleLayout::kSwizzled;
   std::uint8_t scale_padding = 0;  ///< byte written where the layout pads
 };
 
 /// Quantises `source`, a (rows, tokens) matrix with element (r, t) at r * row_stride + t *
-/// token_stride, in blocks along tokens that restart at each expert's begin. Rows past the last
-/// offset become zero elements. Throws ValueError for offsets that decrease or exceed tokens, and
-/// for FP4 experts that begin at an odd token.
+/// token_stride, in blocks along tokens that restart at each expert's begin. Tokens past the last
+/// offset are never read and become zero elements.
+///
+/// MX (e8m0) scales are 2^(floor(log2(amax)) - the element's largest exponent), as OCP MX 6.3.
+/// NVFP4: global_scales[e] = amax of the expert / (448 * 6), 1 where that amax is 0; block scales
+/// are e4m3(block amax / 6 / global). Elements round to nearest even and saturate. A block of zeros
+/// gets scale code 0; a block with a NaN or an infinity gets the NaN scale code, so that the fault
+/// shows in what the block contributes to, and does not count towards an expert's amax.
+///
+/// Throws ValueError for offsets that decrease or exceed tokens, for a source too short for its
+/// strides, and in FP4 for an odd `tokens` or an expert that begins at an odd token.
 QuantizedOperand quantize_along_tokens(std::span<const float> source, std::int64_t rows,
                                        std::int64_t tokens, std::int64_t row_stride,
                                        std::int64_t token_stride,

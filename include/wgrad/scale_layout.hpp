@@ -40,7 +40,7 @@ constexpr std::int64_t scale_bytes(std::int64_t rows, std::int64_t cols,
 }
 
 /// Rewrites compact (rows, cols) scales as swizzled ones, per expert. `padding` fills padded bytes.
-/// Throws ValueError where a span is too short.
+/// Throws ValueError where a span is too short or offsets decrease.
 void swizzle_scales(std::span<const std::uint8_t> compact, std::int64_t rows,
                     std::span<const std::int32_t> offsets, int vec_size,
                     std::span<std::uint8_t> swizzled, std::uint8_t padding = 0);

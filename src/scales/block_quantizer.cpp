@@ -1,0 +1,78 @@
+#include "scales/block_quantizer.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "scales/codec.hpp"
+#include "scales/encode_float.hpp"
+
+namespace wgrad::scales {
+namespace {
+
+/// Exponent of the largest power of two that an element holds.
+int max_exponent(DType element) {
+  return element == DType::kE4m3 ? 8 : element == DType::kE5m2 ? 15 : 2;
+}
+
+template <FloatFormat F>
+void encode_all(std::span<const float> values, double inverse, std::uint8_t* codes) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    codes[i] = encode_saturating<F>(static_cast<float>(values[i] * inverse));
+  }
+}
+
+}  // namespace
+
+BlockFormat block_format(Format format, DType element) {
+  if (format == Format::kNvfp4) return {DType::kE2m1, DType::kE4m3, 16};
+  return {format == Format::kMxfp4 ? DType::kE2m1 : element, DType::kE8m0, 32};
+}
+
+BlockRange block_range(std::span<const float> values) {
+  constexpr std::uint32_t kInfinity = 0x7F800000U;
+  std::uint32_t largest = 0;
+  bool finite = true;
+  for (const float value : values) {
+    const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(value) & 0x7FFFFFFFU;
+    const bool ok = magnitude < kInfinity;
+    finite = finite && ok;
+    largest = std::max(largest, ok ? magnitude : 0U);
+  }
+  return {std::bit_cast<float>(largest), finite};
+}
+
+BlockScale block_scale(const BlockFormat& format, BlockRange range, float global_scale) {
+  const bool e8m0 = format.scale == DType::kE8m0;
+  if (!range.finite) return {static_cast<std::uint8_t>(e8m0 ? 0xFF : 0x7F), 0.0};
+  if (range.amax == 0.0F) return {0, 0.0};
+  if (e8m0) {
+    const int exponent = std::max(std::ilogb(range.amax) - max_exponent(format.element), -127);
+    return {e8m0_of_exponent(exponent), power_of_two(-exponent)};
+  }
+  const std::uint32_t code =
+      encode<kE4m3Format>(double{range.amax} / 6.0 / global_scale, Overflow::kSaturate);
+  const double scale = decode<kE4m3Format>(code) * global_scale;
+  return {static_cast<std::uint8_t>(code), scale > 0.0 ? 1.0 / scale : 0.0};
+}
+
+void encode_block(DType element, std::span<const float> values, double inverse,
+                  std::uint8_t* codes) {
+  if (inverse == 0.0) {  // the values may be NaN, which encode_saturating does not take
+    std::fill_n(codes, values.size(), std::uint8_t{0});
+  } else if (element == DType::kE4m3) {
+    encode_all<kE4m3Format>(values, inverse, codes);
+  } else if (element == DType::kE5m2) {
+    encode_all<kE5m2Format>(values, inverse, codes);
+  } else {
+    encode_all<kE2m1Format>(values, inverse, codes);
+  }
+}
+
+float nvfp4_global_scale(float amax) {
+  if (amax == 0.0F) return 1.0F;
+  return std::max(amax / (448.0F * 6.0F), std::numeric_limits<float>::denorm_min());
+}
+
+}  // namespace wgrad::scales

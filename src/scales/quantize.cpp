@@ -1,0 +1,254 @@
+#include "wgrad/quantize.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/environment.hpp"
+#include "core/parallel.hpp"
+#include "scales/block_quantizer.hpp"
+#include "scales/offsets.hpp"
+#include "scales/scale_blocks.hpp"
+#include "wgrad/errors.hpp"
+#include "wgrad/scale_layout.hpp"
+
+namespace wgrad {
+namespace {
+
+constexpr std::int64_t kTileRows = 32;  // of a gathered tile: a cache line of a token-major source
+constexpr std::int64_t kMaxVec = 32;
+
+struct Source {
+  const float* data = nullptr;
+  std::int64_t rows = 0;
+  std::int64_t tokens = 0;
+  std::int64_t row_stride = 0;
+  std::int64_t token_stride = 0;
+};
+
+/// Rows [row, row + rows) x tokens [token, token + tokens), gathered or scattered as a small tile.
+struct TileExtent {
+  std::int64_t row = 0;
+  std::int64_t rows = 0;
+  std::int64_t token = 0;
+  std::int64_t tokens = 0;
+};
+
+template <typename T>
+using Tile = std::array<std::array<T, kMaxVec>, kTileRows>;
+
+/// Element index (r, t) of the result: r * row_pitch + t * token_pitch + base.
+struct Placement {
+  std::int64_t base = 0;
+  std::int64_t row_pitch = 0;
+  std::int64_t token_pitch = 1;
+};
+
+void gather(const Source& s, const TileExtent& at, Tile<float>& tile) {
+  const float* first = s.data + at.row * s.row_stride + at.token * s.token_stride;
+  if (s.token_stride == 1) {
+    for (std::int64_t r = 0; r < at.rows; ++r) {
+      std::copy_n(first + r * s.row_stride, at.tokens, tile[r].begin());
+    }
+    return;
+  }
+  for (std::int64_t t = 0; t < at.tokens; ++t) {
+    for (std::int64_t r = 0; r < at.rows; ++r) {
+      tile[r][t] = first[r * s.row_stride + t * s.token_stride];
+    }
+  }
+}
+
+void scatter_bytes(const Tile<std::uint8_t>& tile, const TileExtent& at, const Placement& to,
+                   std::uint8_t* elements) {
+  std::uint8_t* first = elements + to.base + at.row * to.row_pitch + at.token * to.token_pitch;
+  if (to.token_pitch == 1) {
+    for (std::int64_t r = 0; r < at.rows; ++r) {
+      std::copy_n(tile[r].begin(), at.tokens, first + r * to.row_pitch);
+    }
+    return;
+  }
+  for (std::int64_t t = 0; t < at.tokens; ++t) {
+    for (std::int64_t r = 0; r < at.rows; ++r) {
+      first[r * to.row_pitch + t * to.token_pitch] = tile[r][t];
+    }
+  }
+}
+
+/// Two tokens a byte, the even one in the low nibble; blocks begin at even tokens.
+void scatter_nibbles(const Tile<std::uint8_t>& tile, const TileExtent& at, const Placement& to,
+                     std::uint8_t* elements) {
+  for (std::int64_t r = 0; r < at.rows; ++r) {
+    std::uint8_t* row = elements + (to.base + (at.row + r) * to.row_pitch + at.token) / 2;
+    for (std::int64_t t = 0; t < at.tokens; t += 2) {
+      const unsigned high = t + 1 < at.tokens ? tile[r][t + 1] : 0U;
+      row[t / 2] = static_cast<std::uint8_t>(tile[r][t] | high << 4U);
+    }
+  }
+}
+
+class Quantizer {
+ public:
+  Quantizer(const Source& source, std::span<const std::int32_t> offsets, const QuantizeSpec& spec)
+      : source_(source),
+        offsets_(offsets),
+        format_(scales::block_format(spec.format, spec.element)),
+        spec_(spec),
+        threads_(source.rows * source.tokens < kMinParallel ? 1 : core::usable_threads()) {}
+
+  QuantizedOperand run() {
+    out_.scale_cols = scale_cols(offsets_, format_.vec_size, spec_.layout);
+    out_.scales.assign(
+        static_cast<std::size_t>(scale_bytes(source_.rows, out_.scale_cols, spec_.layout)),
+        spec_.scale_padding);
+    out_.elements.assign(
+        static_cast<std::size_t>(source_.rows * source_.tokens * bits(format_.element) / 8), 0);
+    blocks_ = scales::scale_blocks(offsets_, format_.vec_size, source_.rows, out_.scale_cols,
+                                   spec_.layout);
+    if (spec_.format == Format::kNvfp4) find_global_scales();
+    core::parallel_for(ceil_div(source_.rows, kTileRows), threads_,
+                       [this](std::int64_t tile) { quantize_rows(tile * kTileRows); });
+    return std::move(out_);
+  }
+
+ private:
+  static constexpr std::int64_t kMinParallel = std::int64_t{1} << 18;
+
+  std::int64_t begin(std::size_t e) const { return e == 0 ? 0 : offsets_[e - 1]; }
+
+  /// Calls visit(extent, column) for each block of expert e within a row tile.
+  template <typename Visit>
+  void for_each_block(std::size_t e, std::int64_t row, Visit visit) const {
+    TileExtent at{row, std::min(kTileRows, source_.rows - row), begin(e), 0};
+    for (std::int64_t col = 0; at.token < offsets_[e]; at.token += at.tokens, ++col) {
+      at.tokens = std::min<std::int64_t>(format_.vec_size, offsets_[e] - at.token);
+      visit(at, col);
+    }
+  }
+
+  float expert_amax(std::size_t e) const {
+    Tile<float> tile;
+    float amax = 0;
+    for (std::int64_t row = 0; row < source_.rows; row += kTileRows) {
+      for_each_block(e, row, [&](const TileExtent& at, std::int64_t) {
+        gather(source_, at, tile);
+        for (std::int64_t r = 0; r < at.rows; ++r) {
+          amax = std::max(amax, scales::block_range({tile[r].data(), extent(at)}).amax);
+        }
+      });
+    }
+    return amax;
+  }
+
+  void find_global_scales() {
+    out_.global_scales.resize(offsets_.size());
+    core::parallel_for(static_cast<std::int64_t>(offsets_.size()), threads_, [this](auto e) {
+      out_.global_scales[e] = scales::nvfp4_global_scale(expert_amax(e));
+    });
+  }
+
+  void quantize_rows(std::int64_t row) {
+    for (std::size_t e = 0; e < offsets_.size(); ++e) {
+      const float global = out_.global_scales.empty() ? 1.0F : out_.global_scales[e];
+      for_each_block(e, row, [&](const TileExtent& at, std::int64_t col) {
+        quantize_tile(e, at, col, global);
+      });
+    }
+  }
+
+  void quantize_tile(std::size_t e, const TileExtent& at, std::int64_t col, float global) {
+    Tile<float> values;
+    Tile<std::uint8_t> codes;
+    gather(source_, at, values);
+    for (std::int64_t r = 0; r < at.rows; ++r) {
+      const std::span<const float> block(values[r].data(), extent(at));
+      const auto scale = scales::block_scale(format_, scales::block_range(block), global);
+      out_.scales[blocks_[e].offset(at.row + r, col)] = scale.code;
+      scales::encode_block(format_.element, block, scale.inverse, codes[r].data());
+    }
+    const auto scatter = format_.element == DType::kE2m1 ? scatter_nibbles : scatter_bytes;
+    scatter(codes, at, placement(e), out_.elements.data());
+  }
+
+  Placement placement(std::size_t e) const {
+    if (spec_.major == Major::kMn) return {0, 1, source_.rows};
+    if (spec_.input_order == InputOrder::kTensor2d) return {0, source_.tokens, 1};
+    const std::int64_t count = offsets_[e] - begin(e);  // token indices below are absolute
+    return {source_.rows * begin(e) - begin(e), count, 1};
+  }
+
+  static std::size_t extent(const TileExtent& at) { return static_cast<std::size_t>(at.tokens); }
+
+  Source source_;
+  std::span<const std::int32_t> offsets_;
+  scales::BlockFormat format_;
+  QuantizeSpec spec_;
+  int threads_;
+  std::vector<scales::ScaleBlock> blocks_;
+  QuantizedOperand out_;
+};
+
+[[noreturn]] void refuse(std::string_view field, std::string_view got, std::string_view need) {
+  throw ValueError(fmt::format("wgrad: {} is {}; it must be {}", field, got, need));
+}
+
+void check_spec(const QuantizeSpec& spec) {
+  const bool fp8 = spec.element == DType::kE4m3 || spec.element == DType::kE5m2;
+  if (spec.format == Format::kSixteenBit) refuse("format", "16-bit", "MXFP8, MXFP4 or NVFP4");
+  if (spec.format == Format::kMxfp8 ? !fp8 : spec.element != DType::kE2m1) {
+    refuse("element", name(spec.element),
+           spec.format == Format::kMxfp8 ? "float8_e4m3fn or float8_e5m2" : "float4_e2m1fn_x2");
+  }
+  if (spec.element == DType::kE2m1 && spec.major != Major::kK) {
+    refuse("major", "MN-major", "K-major (tokens contiguous) for packed FP4");
+  }
+}
+
+void check_source(std::size_t got, const Source& s) {
+  if (s.rows < 0) refuse("rows", fmt::format("{}", s.rows), "0 or more");
+  if (s.tokens < 0) refuse("tokens", fmt::format("{}", s.tokens), "0 or more");
+  if (s.rows == 0 || s.tokens == 0) return;
+  if (s.row_stride < 0) refuse("row_stride", fmt::format("{}", s.row_stride), "0 or more");
+  if (s.token_stride < 0) refuse("token_stride", fmt::format("{}", s.token_stride), "0 or more");
+  const std::int64_t need = (s.rows - 1) * s.row_stride + (s.tokens - 1) * s.token_stride + 1;
+  if (static_cast<std::int64_t>(got) < need) {
+    refuse("source", fmt::format("{} elements long", got),
+           fmt::format("at least {} elements long for its extents and strides", need));
+  }
+}
+
+/// Packed FP4 holds two tokens per byte: no expert may share a byte with another.
+void check_packing(std::int64_t tokens, std::span<const std::int32_t> offsets,
+                   const QuantizeSpec& spec) {
+  if (spec.element != DType::kE2m1) return;
+  if (tokens % 2 != 0) refuse("tokens", fmt::format("{}", tokens), "even for packed FP4");
+  const bool ragged = spec.input_order == InputOrder::kTensorRagged;
+  std::int64_t begin = 0;
+  for (std::size_t e = 0; e < offsets.size(); ++e) {
+    const std::int64_t count = offsets[e] - begin;
+    if (count > 0 && (begin % 2 != 0 || (ragged && count % 2 != 0))) {
+      refuse(fmt::format("expert {}", e), fmt::format("tokens {} to {}", begin, offsets[e]),
+             ragged ? "of an even count, beginning at an even token, for packed FP4"
+                    : "beginning at an even token for packed FP4");
+    }
+    begin = offsets[e];
+  }
+}
+
+}  // namespace
+
+QuantizedOperand quantize_along_tokens(std::span<const float> source, std::int64_t rows,
+                                       std::int64_t tokens, std::int64_t row_stride,
+                                       std::int64_t token_stride,
+                                       std::span<const std::int32_t> offsets,
+                                       const QuantizeSpec& spec) {
+  const Source view{source.data(), rows, tokens, row_stride, token_stride};
+  check_spec(spec);
+  check_source(source.size(), view);
+  scales::check_offsets(offsets, tokens);
+  check_packing(tokens, offsets, spec);
+  return Quantizer(view, offsets, spec).run();
+}
+
+}  // namespace wgrad
