@@ -1,6 +1,7 @@
 // Everything public.
 #pragma once
 
+#include "wgrad/codec.hpp"
 #include "wgrad/device_spec.hpp"
 #include "wgrad/dtype.hpp"
 #include "wgrad/errors.hpp"
