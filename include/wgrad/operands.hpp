@@ -24,7 +24,9 @@ struct Operands {
   /// Columns of the scale storage: round_up(M, 128) x cols bytes swizzled, M x cols compact.
   std::int64_t sfa_cols = 0;
   std::int64_t sfb_cols = 0;
-  const float* global_scale_a = nullptr;  ///< (E,)
+  /// (E,) factors of the result. Where a sum is 0 the result is 0 whatever the global scales are
+  /// (an all-zero expert stays zero under an infinite one); elsewhere IEEE arithmetic holds.
+  const float* global_scale_a = nullptr;
   const float* global_scale_b = nullptr;  ///< (E,)
 
   void* wgrad = nullptr;                     ///< dense output, 16-byte aligned

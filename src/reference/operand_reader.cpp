@@ -1,0 +1,79 @@
+#include "reference/operand_reader.hpp"
+
+#include <cstring>
+
+#include "scales/codec.hpp"
+
+namespace wgrad::reference {
+
+ExpertRange expert_range(const Operands& operands, std::size_t expert) {
+  const std::int64_t begin = expert == 0 ? 0 : operands.offsets[expert - 1];
+  return {expert, begin, operands.offsets[expert] - begin};
+}
+
+OperandReader OperandReader::a(const Problem& p, const Operands& o) {
+  OperandReader r;
+  r.data_ = static_cast<const std::uint8_t*>(o.a);
+  r.dtype_ = p.a_dtype;
+  r.major_ = p.a_major;
+  r.ragged_ = p.input_order == InputOrder::kTensorRagged;
+  r.rows_ = p.m;
+  r.ld_ = o.a_ld != 0 ? o.a_ld : p.a_major == Major::kK ? o.tokens : p.m;
+  r.take_scales(p, o, o.sfa, o.sfa_cols);
+  return r;
+}
+
+OperandReader OperandReader::b(const Problem& p, const Operands& o) {
+  OperandReader r;
+  r.data_ = static_cast<const std::uint8_t*>(o.b);
+  r.dtype_ = p.b_dtype;
+  r.major_ = p.b_major;
+  r.ragged_ = p.input_order == InputOrder::kTensorRagged;
+  r.rows_ = p.n;
+  r.ld_ = o.b_ld != 0 ? o.b_ld : p.b_major == Major::kK ? o.tokens : p.n;
+  r.take_scales(p, o, o.sfb, o.sfb_cols);
+  return r;
+}
+
+void OperandReader::take_scales(const Problem& p, const Operands& o, const void* scales,
+                                std::int64_t cols) {
+  if (!p.scales) return;
+  scales_ = static_cast<const std::uint8_t*>(scales);
+  scale_dtype_ = p.scales->dtype;
+  vec_size_ = p.scales->vec_size;
+  const std::span offsets(o.offsets, static_cast<std::size_t>(p.experts));
+  blocks_ = scales::scale_blocks(offsets, vec_size_, rows_, cols, p.scales->layout);
+}
+
+std::int64_t OperandReader::index(const ExpertRange& range, std::int64_t row,
+                                  std::int64_t k) const {
+  if (major_ == Major::kMn) return (range.begin + k) * ld_ + row;
+  if (ragged_) return rows_ * range.begin + row * range.count + k;
+  return row * ld_ + range.begin + k;
+}
+
+std::uint32_t OperandReader::code(std::int64_t index) const {
+  if (dtype_ == DType::kE2m1) {
+    const std::uint32_t pair = data_[index / 2];
+    return index % 2 == 0 ? pair & 0xFU : pair >> 4U;
+  }
+  if (bits(dtype_) == 8) return data_[index];
+  std::uint16_t code = 0;
+  std::memcpy(&code, data_ + index * 2, sizeof code);
+  return code;
+}
+
+double OperandReader::scale(const ExpertRange& range, std::int64_t row, std::int64_t k) const {
+  if (vec_size_ == 0) return 1.0;
+  return scales::decode(scale_dtype_, scales_[blocks_[range.expert].offset(row, k / vec_size_)]);
+}
+
+void OperandReader::decode_row(const ExpertRange& range, std::int64_t row,
+                               std::span<double> out) const {
+  for (std::size_t k = 0; k < out.size(); ++k) {
+    const auto at = static_cast<std::int64_t>(k);
+    out[k] = scales::decode(dtype_, code(index(range, row, at))) * scale(range, row, at);
+  }
+}
+
+}  // namespace wgrad::reference

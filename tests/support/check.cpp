@@ -1,0 +1,148 @@
+#include "support/check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "scales/codec.hpp"
+#include "wgrad/executable.hpp"
+
+namespace wgrad::test {
+namespace {
+
+using testing::AssertionFailure;
+using testing::AssertionResult;
+using testing::AssertionSuccess;
+
+/// Calls visit(e, i, j) for every cell until it returns false.
+template <typename Visit>
+void for_each_cell(const Case& c, Visit visit) {
+  for (std::size_t e = 0; e < c.counts.size(); ++e) {
+    for (std::int64_t i = 0; i < c.problem.m; ++i) {
+      for (std::int64_t j = 0; j < c.problem.n; ++j) {
+        if (!visit(e, i, j)) return;
+      }
+    }
+  }
+}
+
+std::string first_difference(const CaseData& data, const Bytes& got, const Bytes& want) {
+  const DType dtype = data.source.problem.wgrad_dtype;
+  std::string text;
+  for_each_cell(data.source, [&](std::size_t e, std::int64_t i, std::int64_t j) {
+    const std::int64_t at = data.output.cell_offset(e, i, j);
+    if (read_code(got, at, dtype) == read_code(want, at, dtype)) return true;
+    text = fmt::format("Wgrad[{}][{}][{}] is {} ({:#x}), the oracle has {} ({:#x})", e, i, j,
+                       read_value(got, at, dtype), read_code(got, at, dtype),
+                       read_value(want, at, dtype), read_code(want, at, dtype));
+    return false;
+  });
+  if (!text.empty()) return text;
+  const auto [at, other] = std::mismatch(got.begin(), got.end(), want.begin());
+  return fmt::format("a canary at byte {} became {:#x}", at - got.begin(), *at);
+}
+
+double unit_roundoff(DType dtype) {
+  return dtype == DType::kBf16 ? 0x1p-8 : dtype == DType::kF16 ? 0x1p-11 : 0x1p-24;
+}
+
+/// Largest Euclidean norm of a row over expert e's tokens.
+double largest_norm(const LogicalOperand& o, std::size_t e) {
+  double largest = 0;
+  for (std::int64_t row = 0; row < o.rows; ++row) {
+    double sum = 0;
+    for (std::int64_t k = 0; k < o.begins[e + 1] - o.begins[e]; ++k) {
+      sum += o.value(row, e, k) * o.value(row, e, k);
+    }
+    largest = std::max(largest, std::sqrt(sum));
+  }
+  return o.global_scales.empty() ? largest : largest * o.global_scales[e];
+}
+
+struct ExpertError {
+  double error = 0;
+  double peak = 0;
+  std::int64_t i = 0;  ///< where the largest error is
+  std::int64_t j = 0;
+};
+
+ExpertError expert_error(const CaseData& data, const Bytes& got, const Bytes& want, std::size_t e) {
+  const Problem& p = data.source.problem;
+  ExpertError worst;
+  for (std::int64_t i = 0; i < p.m; ++i) {
+    for (std::int64_t j = 0; j < p.n; ++j) {
+      const std::int64_t at = data.output.cell_offset(e, i, j);
+      const double exact = read_value(want, at, p.wgrad_dtype);
+      const double error = std::abs(read_value(got, at, p.wgrad_dtype) - exact);
+      worst.peak = std::max(worst.peak, std::abs(exact));
+      if (!(error <= worst.error)) {  // NaN too
+        worst.error = error;
+        worst.i = i;
+        worst.j = j;
+      }
+    }
+  }
+  return worst;
+}
+
+/// `image` with every cell cleared: what is left must never change.
+Bytes without_cells(const CaseData& data, Bytes image) {
+  for_each_cell(data.source, [&](std::size_t e, std::int64_t i, std::int64_t j) {
+    const std::int64_t at = data.output.cell_offset(e, i, j);
+    std::fill_n(image.begin() + at, bits(data.source.problem.wgrad_dtype) / 8, std::uint8_t{0});
+    return true;
+  });
+  return image;
+}
+
+}  // namespace
+
+Bytes run_twice(const Target& target, const CaseData& data) {
+  const Problem p = problem(data.source);
+  const Executable executable = prepare(p, target.device, {.backend = target.backend});
+  Instance instance(data, target.memory);
+  executable.run(instance.operands());
+  Bytes first = instance.output();
+  instance.reset_output();
+  executable.run(instance.operands());
+  const AssertionResult repeatable = same_image(data, instance.output(), first);
+  EXPECT_TRUE(repeatable) << "the second run differs from the first: " << describe(data.source);
+  return first;
+}
+
+AssertionResult same_image(const CaseData& data, const Bytes& got, const Bytes& want) {
+  if (got == want) return AssertionSuccess();
+  return AssertionFailure() << first_difference(data, got, want) << "\n  " << describe(data.source);
+}
+
+AssertionResult close_image(const CaseData& data, const Bytes& got, const Bytes& want) {
+  const Case& c = data.source;
+  if (without_cells(data, got) != without_cells(data, want)) {
+    return AssertionFailure() << "a byte outside Wgrad changed\n  " << describe(c);
+  }
+  const double rounding =
+      2 * unit_roundoff(c.problem.wgrad_dtype) + (c.problem.accumulate ? 0x1p-24 : 0);
+  for (std::size_t e = 0; e < c.counts.size(); ++e) {
+    const ExpertError worst = expert_error(data, got, want, e);
+    const double bound = rounding * worst.peak + 6 * std::sqrt(static_cast<double>(c.counts[e])) *
+                                                     0x1p-24 * largest_norm(data.logical.a, e) *
+                                                     largest_norm(data.logical.b, e);
+    if (worst.error <= bound) continue;
+    return AssertionFailure() << fmt::format(
+               "Wgrad[{}][{}][{}] is off by {:.3g} of the expert's peak {:.3g}; the bound is "
+               "{:.3g}\n  {}",
+               e, worst.i, worst.j, worst.error / worst.peak, worst.peak, bound / worst.peak,
+               describe(c));
+  }
+  return AssertionSuccess();
+}
+
+AssertionResult conforms(const Target& target, const Case& c) {
+  const CaseData data(c);
+  const Bytes got = run_twice(target, data);
+  const Bytes want = oracle_output(data);
+  return c.data == DataKind::kNormal ? close_image(data, got, want) : same_image(data, got, want);
+}
+
+}  // namespace wgrad::test

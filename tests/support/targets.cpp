@@ -1,0 +1,63 @@
+#include "support/targets.hpp"
+
+#include <string_view>
+
+#include "backends/backend.hpp"
+#include "support/case.hpp"
+
+namespace wgrad::test {
+namespace {
+
+/// A device's memory as tests reach it. A new kind of device enters here.
+struct Machine {
+  DeviceSpec device;
+  std::shared_ptr<Device> memory;
+};
+
+std::vector<Machine> machines() {
+  return {{host_spec(), host_device()}};
+}
+
+/// A problem that every backend has to know.
+Problem plain_problem() {
+  Problem p = problem_of(formats().front(), 64, 64);
+  p.experts = 1;
+  return p;
+}
+
+std::vector<Target> find_targets() {
+  std::vector<Target> found;
+  for (const backends::Backend* backend : backends::all()) {
+    for (const Machine& machine : machines()) {
+      if (backend->limits(plain_problem(), machine.device).empty()) {
+        found.push_back({std::string(backend->name()), machine.device, machine.memory});
+      }
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+const std::vector<Target>& targets() {
+  static const std::vector<Target> kTargets = find_targets();
+  return kTargets;
+}
+
+std::string target_name(const Target& target) {
+  return target.backend;
+}
+
+std::ostream& operator<<(std::ostream& out, const Target& target) {
+  return out << target_name(target);
+}
+
+DeviceSpec host_spec() {
+  DeviceSpec spec;
+  spec.kind = DeviceKind::kCpu;
+  spec.name = "test CPU";
+  spec.threads = 2;
+  return spec;
+}
+
+}  // namespace wgrad::test

@@ -1,0 +1,30 @@
+// The backends of this build on the devices of this machine.
+#pragma once
+
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "support/device.hpp"
+#include "wgrad/device_spec.hpp"
+
+namespace wgrad::test {
+
+struct Target {
+  std::string backend;
+  DeviceSpec device;
+  std::shared_ptr<Device> memory;
+};
+
+/// Every backend that can run here; the reference, at least, always can.
+const std::vector<Target>& targets();
+
+/// For test names.
+std::string target_name(const Target& target);
+std::ostream& operator<<(std::ostream& out, const Target& target);
+
+/// A CPU of two threads, written by hand.
+DeviceSpec host_spec();
+
+}  // namespace wgrad::test
