@@ -1,0 +1,14 @@
+#include "codegen/kernel_source.hpp"
+
+#include "core/digest.hpp"
+
+namespace wgrad::codegen {
+
+std::string KernelSource::digest() const {
+  core::Sha256 digest;
+  digest.field(entry).field(text);
+  for (const std::string& option : options) digest.field(option);
+  return digest.hex();
+}
+
+}  // namespace wgrad::codegen

@@ -1,0 +1,21 @@
+// What the compiler gets: a few generated lines, options, and a digest of both.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace wgrad::codegen {
+
+struct KernelSource {
+  std::string name;                  ///< for people: the kernel and its tile
+  std::string entry;                 ///< the extern "C" function
+  std::string text;                  ///< a translation unit that includes device headers
+  std::vector<std::string> options;  ///< of NVRTC, the architecture among them
+
+  /// SHA-256 of everything that reaches the compiler.
+  std::string digest() const;
+
+  bool operator==(const KernelSource&) const = default;
+};
+
+}  // namespace wgrad::codegen

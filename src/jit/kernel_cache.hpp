@@ -1,0 +1,67 @@
+// From source to machine code, at most once: memory, then disk, then the compiler.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "codegen/kernel_source.hpp"
+#include "jit/disk_cache.hpp"
+#include "jit/nvrtc.hpp"
+
+namespace wgrad::jit {
+
+enum class Origin { kMemory, kDisk, kCompiled };
+
+struct CachedKernel {
+  std::string key;
+  std::shared_ptr<const Cubin> cubin;
+  Origin origin = Origin::kMemory;
+  bool on_disk = false;  ///< the disk cache holds it now
+};
+
+/// The compiler behind the cache. `version` is part of the key; both may throw RuntimeError.
+struct Compiler {
+  std::function<std::string()> version;
+  std::function<Cubin(const codegen::KernelSource&)> compile;
+};
+
+/// NVRTC with the embedded device headers.
+Compiler nvrtc_compiler();
+
+/// Everything that changes the code, except the compiler's version: the source's digest and every
+/// embedded header.
+std::string source_key(const codegen::KernelSource& source);
+
+class KernelCache {
+ public:
+  explicit KernelCache(Compiler compiler) : compiler_(std::move(compiler)) {}
+
+  /// The cache of this process.
+  static KernelCache& instance();
+
+  /// Machine code of `source`. Where no compiler can be opened, an entry on `disk` that another
+  /// version of it wrote will do. Threads that ask for the same source wait for one compilation;
+  /// processes do not wait for each other. Throws RuntimeError where it cannot be had.
+  CachedKernel get(const codegen::KernelSource& source, const std::optional<DiskCache>& disk);
+
+ private:
+  struct Entry {
+    std::mutex mutex;
+    std::shared_ptr<const Cubin> cubin;
+    std::string key;
+  };
+
+  std::shared_ptr<Entry> entry(const std::string& source_key);
+  CachedKernel find_or_compile(const std::string& source_key, const codegen::KernelSource& source,
+                               const std::optional<DiskCache>& disk) const;
+
+  Compiler compiler_;
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<Entry>> entries_;
+};
+
+}  // namespace wgrad::jit

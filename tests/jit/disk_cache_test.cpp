@@ -1,0 +1,175 @@
+#include "jit/disk_cache.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <fstream>
+#include <iterator>
+
+#include "jit/temporary_folder.hpp"
+
+namespace wgrad::jit {
+namespace {
+
+namespace fs = std::filesystem;
+
+const Cubin kCubin = {std::string("\x7f"
+                                  "ELF\0code\n",
+                                  10),
+                      "a log\nof two lines\n"};
+
+std::string read(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+void write(const fs::path& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+std::size_t file_count(const fs::path& folder) {
+  return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), {}));
+}
+
+bool holds(const DiskCache& cache, const std::string& key) {
+  const auto found = cache.load(key);
+  return found && found->bytes == kCubin.bytes && found->log == kCubin.log;
+}
+
+TEST(DiskCache, GivesBackWhatWasStored) {
+  const TemporaryFolder folder;
+  const DiskCache cache(folder.path() / "made" / "on demand");
+  EXPECT_FALSE(cache.load("k"));
+  ASSERT_TRUE(cache.store("k", kCubin));
+  EXPECT_TRUE(holds(cache, "k"));
+  EXPECT_FALSE(cache.load("other"));
+  EXPECT_EQ(file_count(cache.folder()), 1U) << "no temporary file stays";
+}
+
+TEST(DiskCache, TakesNoEntryThatLacksAByteOrHasOneMore) {
+  const TemporaryFolder folder;
+  const DiskCache cache(folder.path());
+  ASSERT_TRUE(cache.store("k", kCubin));
+  const std::string whole = read(cache.path("k"));
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    write(cache.path("k"), whole.substr(0, size));
+    ASSERT_FALSE(cache.load("k")) << "cut to " << size << " bytes";
+  }
+  write(cache.path("k"), whole + '\0');
+  EXPECT_FALSE(cache.load("k"));
+}
+
+TEST(DiskCache, TakesNoEntryWithAByteChanged) {
+  const TemporaryFolder folder;
+  const DiskCache cache(folder.path());
+  ASSERT_TRUE(cache.store("k", kCubin));
+  const std::string whole = read(cache.path("k"));
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    std::string damaged = whole;
+    damaged[i] = static_cast<char>(damaged[i] ^ 1);
+    write(cache.path("k"), damaged);
+    ASSERT_FALSE(cache.load("k")) << "byte " << i;
+  }
+  write(cache.path("k"), whole);
+  EXPECT_TRUE(holds(cache, "k"));
+}
+
+TEST(DiskCache, TakesNoForeignEntry) {
+  const TemporaryFolder folder;
+  const DiskCache cache(folder.path());
+  ASSERT_TRUE(cache.store("k", kCubin));
+  fs::copy_file(cache.path("k"), cache.path("renamed"));
+  EXPECT_FALSE(cache.load("renamed")) << "an entry says which key it belongs to";
+  write(cache.path("elf"), kCubin.bytes);
+  EXPECT_FALSE(cache.load("elf"));
+  fs::create_directory(cache.path("folder"));
+  EXPECT_FALSE(cache.load("folder"));
+}
+
+TEST(DiskCache, ReplacesADamagedEntry) {
+  const TemporaryFolder folder;
+  const DiskCache cache(folder.path());
+  write(cache.path("k"), "wgrad kernel 1\nk\n");
+  ASSERT_TRUE(cache.store("k", kCubin));
+  EXPECT_TRUE(holds(cache, "k"));
+}
+
+TEST(DiskCache, RefusesAFolderThatCannotBeMade) {
+  const TemporaryFolder folder;
+  write(folder.path() / "file", "in the way");
+  const DiskCache cache(folder.path() / "file" / "cache");
+  EXPECT_FALSE(cache.store("k", kCubin));
+  EXPECT_FALSE(cache.load("k"));
+  EXPECT_TRUE(cache.keys("").empty());
+}
+
+// In a child that is not root, whom nothing is read-only for.
+TEST(DiskCache, RefusesAReadOnlyFolder) {
+  const TemporaryFolder folder;
+  chmod(folder.path().c_str(), 0555);
+  const pid_t child = fork();
+  if (child == 0) {
+    if (geteuid() == 0 && setuid(65534) != 0) _exit(2);
+    _exit(DiskCache(folder.path()).store("k", kCubin) ? 1 : 0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  EXPECT_EQ(file_count(folder.path()), 0U);
+}
+
+TEST(DiskCache, CleansUpWhereRenamingFails) {
+  const TemporaryFolder folder;
+  const DiskCache cache(folder.path(), [](const char*, const char*) { return errno = EIO, -1; });
+  EXPECT_FALSE(cache.store("k", kCubin));
+  EXPECT_EQ(file_count(folder.path()), 0U);
+}
+
+// NFS repeats a rename whose answer got lost; the repetition finds nothing to rename.
+TEST(DiskCache, BelievesTheEntryRatherThanTheRename) {
+  const TemporaryFolder folder;
+  const DiskCache cache(folder.path(), [](const char* from, const char* to) {
+    std::rename(from, to);
+    return errno = ENOENT, -1;
+  });
+  EXPECT_TRUE(cache.store("k", kCubin));
+  EXPECT_TRUE(holds(cache, "k"));
+}
+
+TEST(DiskCache, RemovesOnlyTemporariesLongAbandoned) {
+  const TemporaryFolder folder;
+  const fs::path old = folder.path() / ".writing-1-dead", young = folder.path() / ".writing-2-live";
+  write(old, "half");
+  write(young, "half");
+  fs::last_write_time(old, fs::file_time_type::clock::now() - std::chrono::hours(2));
+  ASSERT_TRUE(DiskCache(folder.path()).store("k", kCubin));
+  EXPECT_FALSE(fs::exists(old));
+  EXPECT_TRUE(fs::exists(young));
+}
+
+TEST(DiskCache, ListsKeysByPrefix) {
+  const TemporaryFolder folder;
+  const DiskCache cache(folder.path());
+  for (const char* key : {"ab-2", "ab-1", "b-1"}) ASSERT_TRUE(cache.store(key, kCubin));
+  write(folder.path() / "ab-3.txt", "not a kernel");
+  EXPECT_EQ(cache.keys("ab"), (std::vector<std::string>{"ab-1", "ab-2"}));
+}
+
+TEST(DiskCacheFolder, FollowsTheEnvironment) {
+  core::Environment environment;
+  EXPECT_FALSE(DiskCache::of(environment)) << "no home, no cache";
+  environment.home = "/home/me";
+  EXPECT_EQ(DiskCache::of(environment)->folder(), "/home/me/.cache/wgrad");
+  environment.xdg_cache_home = "/xdg";
+  EXPECT_EQ(DiskCache::of(environment)->folder(), "/xdg/wgrad");
+  environment.cache_dir = "/shared";
+  EXPECT_EQ(DiskCache::of(environment)->folder(), "/shared");
+  environment.cache_dir = "";
+  EXPECT_FALSE(DiskCache::of(environment)) << "empty turns it off";
+}
+
+}  // namespace
+}  // namespace wgrad::jit
