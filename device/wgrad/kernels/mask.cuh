@@ -9,8 +9,6 @@
 
 namespace wgrad::device {
 
-inline constexpr u32 kMaskBarrier = 1;
-
 // Tokens of a stage that belong to the expert: [low, high) of [0, 64).
 struct TokenWindow {
   i32 low;
@@ -60,17 +58,18 @@ WGRAD_DEVICE void mask_operand(u32 tile, TokenWindow keep, u32 thread) {
   }
 }
 
-// All math threads. `token` is the stage's first.
+// All threads that read the stage: `thread` of them, meeting at named barrier `barrier`. `token` is
+// the stage's first.
 template <Config kConfig>
 WGRAD_DEVICE void mask_stage(const Pipeline<kConfig>& pipeline, u32 stage, const Work& w, i32 token,
-                             u32 thread) {
-  constexpr u32 kThreads = u32(math_warpgroups(kConfig)) * kWarpgroupThreads;
+                             u32 thread, u32 barrier) {
+  constexpr u32 kThreads = u32(warpgroups_per_tile(kConfig)) * kWarpgroupThreads;
   const TokenWindow keep = token_window(w, token);
   if (keep.low == 0 && keep.high == kTileK) return;
   mask_operand<TileA<kConfig>, u32(kConfig.tile_m), kThreads>(pipeline.a(stage), keep, thread);
   mask_operand<TileB<kConfig>, u32(kConfig.tile_n), kThreads>(pipeline.b(stage), keep, thread);
   arch::fence_async_shared();
-  arch::named_sync(kMaskBarrier, kThreads);
+  arch::named_sync(barrier, kThreads);
 }
 
 }  // namespace wgrad::device

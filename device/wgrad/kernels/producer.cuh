@@ -79,12 +79,11 @@ struct Producer {
   // One thread, accumulate: bring this block's share of the destination tile into L2 while the main
   // loop runs.
   WGRAD_DEVICE void prefetch_output(const Work& w, i32 block) const {
-    for (i32 half = 0; half < math_warpgroups(kConfig); ++half) {
-      const i32 row = w.m0 + half * kWarpgroupRows;
+    for (i32 row = w.m0; row < w.m0 + kConfig.tile_m; row += kWarpgroupRows) {
       const i32 boxes = boxes_inside<kConfig>(cta.params, w, row);
       const i32 last = boxes * (block + 1) / w.blocks;
       for (i32 box = boxes * block / w.blocks; box < last; ++box) {
-        arch::prefetch_box(cta.params.map_out, box_coord<kConfig>(w, row, box));
+        arch::prefetch_box(cta.params.map_out, box_coord<kConfig>(cta.params, w, row, box));
       }
     }
   }

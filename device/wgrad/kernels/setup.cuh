@@ -93,6 +93,7 @@ WGRAD_DEVICE void init_barriers(const Cta<kConfig>& cta) {
   Pipeline<kConfig>{cta.smem}.init();
   for (u32 w = 0; w < u32(math_warpgroups(kConfig)); ++w)
     OutputRing<kConfig>{cta.smem, w, {}}.init();
+  Turns<kConfig>{cta.smem}.init();
   arch::barrier_init_fence();
 }
 

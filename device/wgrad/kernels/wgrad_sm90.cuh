@@ -11,23 +11,24 @@
 
 namespace wgrad::device {
 
-// Register shares, multiples of 8: 128 * (producer + 2 * math) <= 64 K.
-inline constexpr u32 kCopyRegisters = 40, kCopyMathRegisters = 232;
-inline constexpr u32 kLoaderRegisters = 56, kLoaderMathRegisters = 224;
+// Registers a thread of each role gets, multiples of 8: 128 * (producer + 2 * math) <= 64 K.
+template <Config kConfig>
+inline constexpr u32 kProducerRegisters = uses_loader(kConfig) ? 56 : 40;
+template <Config kConfig>
+inline constexpr u32 kMathRegisters = uses_loader(kConfig) ? 224 : 232;
 
 template <Config kConfig>
 WGRAD_DEVICE void wgrad_sm90(const KernelParams& params) {
   static_assert(is_valid(kConfig), "no such tile, depth or cluster");
   static_assert(smem_layout(kConfig).total <= kMaxSharedBytes, "more shared memory than a CTA has");
-  constexpr bool kLoader = uses_loader(kConfig);
   const Cta<kConfig> cta(params);
   prepare(cta);
   const u32 thread = arch::thread_index();
   if (arch::warp_uniform(thread / kWarpgroupThreads) == 0) {
-    arch::release_registers<kLoader ? kLoaderRegisters : kCopyRegisters>();
+    arch::release_registers<kProducerRegisters<kConfig>>();
     produce(cta, thread);
   } else {
-    arch::claim_registers<kLoader ? kLoaderMathRegisters : kCopyMathRegisters>();
+    arch::claim_registers<kMathRegisters<kConfig>>();
     consume(cta, thread - kWarpgroupThreads);
   }
   // The other CTA may still send to, or arrive at, this one's shared memory.

@@ -13,10 +13,10 @@ struct Work {
   i32 m0;  // first row and column of this CTA's tile
   i32 n0;
   TokenRange tokens;
-  i32 first;         // token of the first k block, <= tokens.begin
-  i32 blocks;        // k blocks; 0 for an empty or a refused expert
-  AddressCoord out;  // where the expert's output is
-  bool stores;       // false: leave the output as it is
+  i32 first;    // token of the first k block, <= tokens.begin
+  i32 blocks;   // k blocks; 0 for an empty or a refused expert
+  u64 address;  // of the expert's output
+  bool stores;  // false: leave the output as it is
 };
 
 // What a CTA knows for its whole life.
@@ -71,10 +71,11 @@ WGRAD_DEVICE Work work_at(const Cta<kConfig>& cta, u32 index) {
   w.n0 = i32(tile.column) * kConfig.tile_n;
   w.tokens = expert_tokens(p, w.expert);
   w.first = first_token(kConfig, w.tokens);
-  const u64 address = expert_address<kConfig>(p, w.expert);
-  const bool storable = kConfig.output_mode == OutputMode::kDense || is_storable(address);
+  w.address = expert_address<kConfig>(p, w.expert);
+
+  const bool storable = kConfig.output_mode == OutputMode::kDense || is_storable(w.address);
   w.blocks = storable ? k_blocks(kConfig, w.tokens) : 0;
-  w.out = address_coord(address, p.out_map_base);
+
   w.stores = storable && (w.blocks > 0 || !kConfig.accumulate);
   return w;
 }
@@ -84,12 +85,14 @@ template <Config kConfig>
 WGRAD_DEVICE i32 boxes_inside(const KernelParams& p, const Work& w, i32 row) {
   if (!w.stores || row >= p.m) return 0;
   const i32 columns = output_box_columns(kConfig);
-  return min_of(output_boxes(kConfig), (p.n - w.n0 + columns - 1) / columns);
+  return min_of(output_boxes(kConfig),
+                (boxed_columns(kConfig, p.n) - w.n0 + columns - 1) / columns);
 }
 
 template <Config kConfig>
-WGRAD_DEVICE arch::Coord box_coord(const Work& w, i32 row, i32 box) {
-  return {{w.n0 + box * output_box_columns(kConfig), row, w.out.lo, w.out.hi, 0}};
+WGRAD_DEVICE arch::Coord box_coord(const KernelParams& p, const Work& w, i32 row, i32 box) {
+  const AddressCoord out = address_coord(w.address, p.out_map_base);
+  return {{w.n0 + box * output_box_columns(kConfig), row, out.lo, out.hi, 0}};
 }
 
 }  // namespace wgrad::device

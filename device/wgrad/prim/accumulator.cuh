@@ -1,4 +1,4 @@
-// The 64 x N FP32 accumulator of a math warpgroup, and its way into 64 x 128-byte output boxes
+// The 64 x N FP32 accumulators of a math warpgroup, and their way into 64 x 128-byte output boxes
 // (128-byte swizzle). Fragment (PTX, wgmma D): thread t of the warpgroup, w = t / 32, l = t % 32,
 // holds for each j < N / 8
 //   d[4j], d[4j+1]    row 16w + l/4,      columns 8j + 2(l%4), +1
@@ -9,6 +9,28 @@
 #include "wgrad/prim/tile.cuh"
 
 namespace wgrad::device {
+
+template <Config kConfig>
+struct Accumulators {
+  static constexpr u32 kBands = u32(bands_per_warpgroup(kConfig));
+  static constexpr u32 kCount = u32(kConfig.tile_n) / 2;
+
+  float band[kBands][kCount];
+
+  WGRAD_DEVICE void clear() {
+#pragma unroll
+    for (u32 b = 0; b < kBands; ++b) {
+#pragma unroll
+      for (u32 i = 0; i < kCount; ++i) band[b][i] = 0.0f;
+    }
+  }
+
+  // After the last wait: no access may move before it.
+  WGRAD_DEVICE void pin() {
+#pragma unroll
+    for (u32 b = 0; b < kBands; ++b) arch::wgmma_pin(band[b]);
+  }
+};
 
 template <OutputType kType>
 WGRAD_DEVICE u32 pack(float x, float y) {

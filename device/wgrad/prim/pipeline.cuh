@@ -22,6 +22,13 @@ struct RingCursor {
       parity ^= 1;
     }
   }
+
+  // As `count` calls of advance.
+  WGRAD_DEVICE void skip(u32 count) {
+    const u32 position = slot + count;
+    parity ^= position / kCount & 1;
+    slot = position % kCount;
+  }
 };
 
 template <Config kConfig>
@@ -35,7 +42,7 @@ struct Pipeline {
   static constexpr u32 kFullArrivals =
       (uses_tma(kConfig) ? 1 : 0) + (uses_loader(kConfig) ? u32{kWarpgroupThreads} : 0);
   static constexpr u32 kEmptyArrivals =
-      u32(math_warpgroups(kConfig)) * (kWarpgroupThreads / 32) * kReaders;
+      u32(warpgroups_per_tile(kConfig)) * (kWarpgroupThreads / 32) * kReaders;
 
   u32 base;  // start of dynamic shared memory
 
@@ -67,6 +74,29 @@ struct Pipeline {
     } else {
       if (lane < kReaders) arch::barrier_arrive_cluster(arch::map_to_rank(empty(stage), lane));
     }
+  }
+};
+
+// Pingpong: the warpgroups run their main loops in turn. Not only for speed: a parity tells a phase
+// from its neighbours alone, so nobody may wait for a stage two phases ahead of the one that is
+// being filled.
+template <Config kConfig>
+struct Turns {
+  u32 base;  // start of dynamic shared memory
+
+  WGRAD_DEVICE u32 turn(u32 warpgroup) const {
+    return base + smem_layout(kConfig).turn + warpgroup * kBarrierBytes;
+  }
+  WGRAD_DEVICE void init() const {
+    for (u32 w = 0; w < u32(kMathWarpgroups); ++w)
+      arch::barrier_init(turn(w), kWarpgroupThreads / 32);
+  }
+  // `tile`: how many tiles this warpgroup has had before. Warpgroup 0 begins.
+  WGRAD_DEVICE void wait(u32 warpgroup, u32 tile) const {
+    arch::barrier_wait(turn(warpgroup), (warpgroup == 0 ? tile + 1 : tile) % 2);
+  }
+  WGRAD_DEVICE void pass_on(u32 warpgroup) const {
+    if (arch::lane_index() == 0) arch::barrier_arrive(turn(warpgroup ^ 1));
   }
 };
 

@@ -27,7 +27,8 @@ struct OutputRing {
   WGRAD_DEVICE void init() const {
     for (u32 s = 0; s < kSlots; ++s) arch::barrier_init(readback(s), 1);
   }
-  WGRAD_DEVICE void sync() const { arch::named_sync(kFirstBarrier + warpgroup, kWarpgroupThreads); }
+  WGRAD_DEVICE u32 named_barrier() const { return kFirstBarrier + warpgroup; }
+  WGRAD_DEVICE void sync() const { arch::named_sync(named_barrier(), kWarpgroupThreads); }
 
   // All threads: the current slot may be written. Leader: the thread that issues the stores.
   WGRAD_DEVICE void acquire(bool leader) const {

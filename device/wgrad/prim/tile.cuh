@@ -35,12 +35,15 @@ struct OperandTile {
   static constexpr u32 kTranspose = kMnMajor ? 1 : 0;
   static constexpr u32 kBoxBytes = kBoxTokens * kSwizzleBytes;   // 64 columns, MN-major
   static constexpr u32 kRegionBytes = (kRows / 64) * kBoxBytes;  // all columns of kBoxTokens tokens
-  static constexpr u32 kWarpgroupBytes =
-      kWarpgroupRows * kSwizzleBytes;  // K-major, or one box of 64 tokens
+  static constexpr u32 kBandBytes =
+      kWarpgroupRows * kSwizzleBytes;  // 64 rows: K-major, or one box of 64 tokens
 
   WGRAD_DEVICE static u64 descriptor(u32 address) {
     return matrix_descriptor(address, kMnMajor ? kBoxBytes : 16, kAtomBytes);
   }
+
+  // What to add to a descriptor of A for 64-row band `index`.
+  static constexpr u64 band(u32 index) { return (index * kBandBytes) >> 4; }
 
   // What to add to a descriptor for wgmma step s of the stage.
   static constexpr u64 step(u32 s) {

@@ -20,8 +20,15 @@ enum class OperandLayout : u8 {
                   // producer warpgroup
 };
 
+// How the two math warpgroups share the work.
+enum class WarpgroupSplit : u8 {
+  kRows,   // cooperative: 64 rows of every tile each
+  kTiles,  // pingpong: alternate tiles of all 128 rows, one writes out while the other multiplies;
+           // tile_n <= 192
+};
+
 struct Config {
-  i32 tile_m = 128;    // rows of one CTA's output tile: 64 for each math warpgroup
+  i32 tile_m = 128;    // rows of one CTA's output tile
   i32 tile_n = 256;    // 64, 128, 192 or 256
   i32 stages = 4;      // operand stages of kTileK tokens
   i32 cluster_m = 1;   // CTAs side by side along M; 2 share the B tile
@@ -32,6 +39,9 @@ struct Config {
   OperandLayout b = OperandLayout::kMnMajorBlocked;
   OutputMode output_mode = OutputMode::kDense;
   bool accumulate = false;
+  bool partial_columns =
+      false;  // n * output_bytes % 16 != 0: the last columns are stored one by one
+  WarpgroupSplit split = WarpgroupSplit::kRows;
 };
 
 inline constexpr i32 kTileK = 64;  // tokens a stage: 128 bytes, one swizzle row
@@ -42,8 +52,17 @@ inline constexpr i32 kWarpgroupRows = 64;  // M of one wgmma
 inline constexpr i32 kTokenAlignment = 8;  // tokens in 16 bytes: where a K-major box may start
 inline constexpr i32 kOutputBoxBytes = kWarpgroupRows * kSwizzleBytes;
 
-constexpr i32 math_warpgroups(const Config& c) {
-  return c.tile_m / kWarpgroupRows;
+inline constexpr i32 kMathWarpgroups = 2;
+
+constexpr i32 math_warpgroups(const Config&) {
+  return kMathWarpgroups;
+}
+// Warpgroups that read one stage, and 64-row bands that each of them computes.
+constexpr i32 warpgroups_per_tile(const Config& c) {
+  return c.split == WarpgroupSplit::kRows ? kMathWarpgroups : 1;
+}
+constexpr i32 bands_per_warpgroup(const Config& c) {
+  return c.tile_m / kWarpgroupRows / warpgroups_per_tile(c);
 }
 constexpr i32 threads_per_cta(const Config& c) {
   return (1 + math_warpgroups(c)) * kWarpgroupThreads;
@@ -88,6 +107,16 @@ constexpr i32 output_boxes(const Config& c) {
   return c.tile_n / output_box_columns(c);
 }
 
+// The copy engine writes whole 16-byte units of a row, also past the end of a map: only this many
+// columns are its.
+constexpr i32 boxed_columns(const Config& c, i32 n) {
+  const i32 unit = 16 / output_bytes(c);
+  return c.partial_columns ? n - n % unit : n;
+}
+constexpr bool needs_partial_columns(OutputType t, i64 n) {
+  return n * (t == OutputType::kFp32 ? 4 : 2) % 16 != 0;
+}
+
 // FP32 accumulates by bulk reduce-add; 16-bit outputs read the destination, add in FP32 and round
 // once.
 constexpr bool reduces_output(const Config& c) {
@@ -101,7 +130,8 @@ constexpr bool is_valid(const Config& c) {
   const bool tile =
       c.tile_m == 128 && (c.tile_n == 64 || c.tile_n == 128 || c.tile_n == 192 || c.tile_n == 256);
   const bool depth = c.stages >= 2 && c.stages <= 12 && c.ring_slots >= 2 && c.ring_slots <= 4;
-  return tile && depth && (c.cluster_m == 1 || c.cluster_m == 2);
+  const bool registers = c.split == WarpgroupSplit::kRows || c.tile_n <= 192;
+  return tile && depth && registers && (c.cluster_m == 1 || c.cluster_m == 2);
 }
 
 }  // namespace wgrad::shared

@@ -43,6 +43,8 @@ struct KernelParams {
   u64 wgrad_ptrs;           // discrete: const i64[experts] of addresses
   u64 fault;                // FaultRecord*, or 0
 
+  i64 row_pitch_bytes;  // of the output, a multiple of 16
+
   i64 tokens;  // T, at most 2^31 - 1
   i32 m;
   i32 n;

@@ -27,6 +27,7 @@ struct SmemLayout {
   u32 empty;     // stages mbarriers: operands are no longer read
   u32 readback;  // warpgroups x ring_slots mbarriers: destination box has landed (16-bit
                  // accumulate)
+  u32 turn;      // kMathWarpgroups mbarriers: the main loop is this warpgroup's (pingpong)
   u32 order;     // u16 expert per schedule slot
   u32 total;
 };
@@ -41,7 +42,8 @@ constexpr SmemLayout smem_layout(const Config& c) {
   s.full = s.ring + slots * static_cast<u32>(kOutputBoxBytes);
   s.empty = s.full + stages * kBarrierBytes;
   s.readback = s.empty + stages * kBarrierBytes;
-  s.order = s.readback + slots * kBarrierBytes;
+  s.turn = s.readback + slots * kBarrierBytes;
+  s.order = s.turn + static_cast<u32>(kMathWarpgroups) * kBarrierBytes;
   s.total = round_up(s.order + static_cast<u32>(kMaxOrderedExperts) * 2u, 128u);
   return s;
 }

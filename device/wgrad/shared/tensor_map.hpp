@@ -86,9 +86,10 @@ constexpr TensorMapRecipe b_map(const Config& c, i64 n, i64 tokens, i64 ld) {
 // (address_coord).
 constexpr TensorMapRecipe output_map(const Config& c, i64 m, i64 n, i64 row_pitch_bytes) {
   const u64 reach = u64{1} << 30;
+  const u64 width = static_cast<u64>(max_of(boxed_columns(c, static_cast<i32>(n)), 1));
   return {4,
           map_element(c.output),
-          {static_cast<u64>(n), static_cast<u64>(m), reach, reach, 0},
+          {width, static_cast<u64>(m), reach, reach, 0},
           {static_cast<u64>(row_pitch_bytes), 16, u64{1} << 34, 0},
           {static_cast<u32>(output_box_columns(c)), static_cast<u32>(kWarpgroupRows), 1, 1, 0}};
 }

@@ -24,17 +24,18 @@ WGRAD_DEVICE void barrier_arrive_expect(u32 barrier, u32 bytes) {
                : "memory");
 }
 
-// `barrier` is an address from map_to_rank, possibly of another CTA.
+// `barrier` is an address from map_to_rank, possibly of another CTA. Orders no ordinary memory
+// access of the other CTA: a release at cluster scope would be a GPU-wide MEMBAR, and a stage is
+// handed back after wgmma reads alone.
 WGRAD_DEVICE void barrier_arrive_cluster(u32 barrier) {
-  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(barrier)
-               : "memory");
+  asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 
 WGRAD_DEVICE bool barrier_try_wait(u32 barrier, u32 parity) {
   u32 done;
   asm volatile(
       "{\n.reg .pred p;\n"
-      "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\n"
+      "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
       "selp.u32 %0, 1, 0, p;\n}"
       : "=r"(done)
       : "r"(barrier), "r"(parity)

@@ -77,6 +77,24 @@ WGRAD_DEVICE Chunk load_global(u64 address) {
   return c;
 }
 
+// Output elements: read and written by one thread, so ordinary accesses.
+WGRAD_DEVICE float load_output_f32(u64 address) {
+  float value;
+  asm volatile("ld.global.f32 %0, [%1];" : "=f"(value) : "l"(address) : "memory");
+  return value;
+}
+WGRAD_DEVICE void store_output_f32(u64 address, float value) {
+  asm volatile("st.global.f32 [%0], %1;" ::"l"(address), "f"(value) : "memory");
+}
+WGRAD_DEVICE u32 load_output_u16(u64 address) {
+  u16 value;
+  asm volatile("ld.global.u16 %0, [%1];" : "=h"(value) : "l"(address) : "memory");
+  return value;
+}
+WGRAD_DEVICE void store_output_u16(u64 address, u32 value) {
+  asm volatile("st.global.u16 [%0], %1;" ::"l"(address), "h"(static_cast<u16>(value)) : "memory");
+}
+
 // The value that was there.
 WGRAD_DEVICE i32 compare_and_swap_global(u64 address, i32 expected, i32 desired) {
   i32 old;

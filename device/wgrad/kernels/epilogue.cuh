@@ -1,0 +1,106 @@
+// Writing a finished tile out: box after box through the warpgroup's output ring, drained by the
+// copy engine under the next tile's main loop. Boxes are numbered band by band; those outside the
+// matrix are left out.
+#pragma once
+
+#include "wgrad/kernels/edge.cuh"
+#include "wgrad/kernels/work.cuh"
+#include "wgrad/prim/accumulator.cuh"
+#include "wgrad/prim/store.cuh"
+
+namespace wgrad::device {
+
+template <Config kConfig>
+struct Epilogue {
+  static constexpr i32 kBands = bands_per_warpgroup(kConfig);
+  static constexpr i32 kBoxes = output_boxes(kConfig);  // of one band
+  static constexpr i32 kSlots = kConfig.ring_slots;
+
+  const KernelParams& params;
+  OutputRing<kConfig> ring;
+  u32 thread;  // of the warpgroup
+  i32 row;     // first row of the warpgroup in its tile
+
+  WGRAD_DEVICE bool is_leader() const { return thread == 0; }
+  WGRAD_DEVICE i32 band_row(const Work& w, i32 band) const {
+    return w.m0 + row + band * kWarpgroupRows;
+  }
+  WGRAD_DEVICE i32 boxes_of_band(const Work& w) const {
+    return boxes_inside<kConfig>(params, w, band_row(w, 0));
+  }
+
+  // Box `number` of the tile, of `boxes` in each band; false if there is none.
+  WGRAD_DEVICE bool locate(const Work& w, i32 boxes, i32 number, arch::Coord& x) const {
+    if (boxes == 0) return false;
+    const i32 band = number / boxes;
+    if (band >= kBands || band_row(w, band) >= params.m) return false;
+    x = box_coord<kConfig>(params, w, band_row(w, band), number - band * boxes);
+    return true;
+  }
+
+  // 16-bit accumulate: the first destination boxes are fetched under the main loop, the others as
+  // slots fall free.
+  WGRAD_DEVICE void fetch(const Work& w, u32 slot, i32 boxes, i32 number) const {
+    arch::Coord x;
+    if (locate(w, boxes, number, x)) ring.fetch(slot, params.map_out, x);
+  }
+  WGRAD_DEVICE void fetch_first(const Work& w) const {
+    if (!is_leader()) return;
+    const i32 boxes = boxes_of_band(w);
+    arch::wait_stores_read<0>();
+    RingCursor<u32(kSlots)> slot = ring.at;
+    for (i32 number = 0; number < kSlots; ++number, slot.advance())
+      fetch(w, slot.slot, boxes, number);
+  }
+  WGRAD_DEVICE void fetch_next(const Work& w, u32 slot, i32 boxes, i32 number) const {
+    if (!is_leader()) return;
+    arch::wait_stores_read<0>();
+    fetch(w, slot, boxes, number);
+  }
+
+  template <i32 kBand, i32 kBox>
+  WGRAD_DEVICE void write_out_box(const Accumulators<kConfig>& d, const Work& w, i32 boxes) {
+    const u32 slot = ring.at.slot;
+    if constexpr (reads_output(kConfig)) {
+      ring.wait_fetched();
+    } else {
+      ring.acquire(is_leader());
+    }
+    write_box<kConfig, u32(kBox)>(ring.box(slot), thread / 32, d.band[kBand]);
+    ring.submit(is_leader(), params.map_out,
+                box_coord<kConfig>(params, w, band_row(w, kBand), kBox));
+    if constexpr (reads_output(kConfig)) fetch_next(w, slot, boxes, kBand * boxes + kBox + kSlots);
+  }
+
+  // Boxes kBox, kBox + 1, ... of band kBand and the bands after it: indices into the accumulators
+  // are constants.
+  template <i32 kBand, i32 kBox>
+  WGRAD_DEVICE void write_boxes(const Accumulators<kConfig>& d, const Work& w, i32 boxes) {
+    if constexpr (kBox == kBoxes) {
+      if constexpr (kBand + 1 < kBands) {
+        if (band_row(w, kBand + 1) < params.m) write_boxes<kBand + 1, 0>(d, w, boxes);
+      }
+    } else {
+      if (kBox < boxes) write_out_box<kBand, kBox>(d, w, boxes);
+      write_boxes<kBand, kBox + 1>(d, w, boxes);
+    }
+  }
+
+  WGRAD_DEVICE void write_out(const Accumulators<kConfig>& d, const Work& w) {
+    const i32 boxes = boxes_of_band(w);
+    if (boxes > 0) write_boxes<0, 0>(d, w, boxes);
+    if constexpr (kConfig.partial_columns) {
+#pragma unroll
+      for (i32 band = 0; band < kBands; ++band) {
+        write_edge<kConfig>(params, w, band_row(w, band), thread / 32, d.band[band]);
+      }
+    }
+  }
+
+  // Before the kernel ends: shared memory is read, global memory written.
+  WGRAD_DEVICE void finish() const {
+    if (is_leader()) arch::wait_stores();
+  }
+};
+
+}  // namespace wgrad::device
