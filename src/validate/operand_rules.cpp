@@ -72,9 +72,9 @@ void check_scales(Reasons& out, const Problem& p, const Operands& o) {
   if (!p.scales) {
     check_absent(out, "sfa", o.sfa, "absent: the 16-bit formats take no scale factors");
     check_absent(out, "sfb", o.sfb, "absent: the 16-bit formats take no scale factors");
-  } else if (o.tokens > 0) {
-    check_pointer(out, "sfa", o.sfa, 1);
-    check_pointer(out, "sfb", o.sfb, 1);
+  } else if (o.tokens > 0) {  // all of them may be slack: then there may be no scale factors
+    if (o.sfa_cols != 0) check_pointer(out, "sfa", o.sfa, 1);
+    if (o.sfb_cols != 0) check_pointer(out, "sfb", o.sfb, 1);
   }
   if (p.scales && p.scales->global_scale) {
     check_pointer(out, "global_scale_a", o.global_scale_a, alignof(float));

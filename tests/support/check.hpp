@@ -26,7 +26,12 @@ testing::AssertionResult same_image(const CaseData& data, const Bytes& got, cons
 /// Cauchy-Schwarz. Reported relative to the expert's peak; bytes outside the cells must equal.
 testing::AssertionResult close_image(const CaseData& data, const Bytes& got, const Bytes& want);
 
-/// Prepares, runs twice and judges: bit for bit unless the data is kNormal.
+/// Judges a few cells of each expert by reference::magnitude(), for problems too large for the
+/// oracle: exactly on integer data, else within the bound above with the cell's own sum|ab|.
+testing::AssertionResult samples_agree(const CaseData& data, const Bytes& got);
+
+/// Prepares, runs twice and judges: bit for bit unless the data is kNormal; by samples where the
+/// oracle would have more than 4e9 products to add.
 testing::AssertionResult conforms(const Target& target, const Case& c);
 
 }  // namespace wgrad::test

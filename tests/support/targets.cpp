@@ -44,6 +44,17 @@ const std::vector<Target>& targets() {
   return kTargets;
 }
 
+const std::vector<Target>& judged_targets() {
+  static const std::vector<Target> kJudged = [] {
+    std::vector<Target> judged;
+    for (const Target& target : targets()) {
+      if (target.backend != "reference") judged.push_back(target);
+    }
+    return judged.empty() ? targets() : judged;
+  }();
+  return kJudged;
+}
+
 std::string target_name(const Target& target) {
   return target.backend;
 }

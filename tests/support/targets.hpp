@@ -20,6 +20,9 @@ struct Target {
 /// Every backend that can run here; the reference, at least, always can.
 const std::vector<Target>& targets();
 
+/// The targets whose arithmetic is not the oracle's own; all of them where there is no other.
+const std::vector<Target>& judged_targets();
+
 /// For test names.
 std::string target_name(const Target& target);
 std::ostream& operator<<(std::ostream& out, const Target& target);

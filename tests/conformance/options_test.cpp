@@ -1,0 +1,140 @@
+// Every combination of input order, majors, output mode, dtype, accumulate, strides and scale
+// layout, on counts that include 0, 1 and odd ones.
+#include <gtest/gtest.h>
+
+#include <tuple>
+
+#include "support/check.hpp"
+
+namespace wgrad::test {
+namespace {
+
+class Options : public testing::TestWithParam<std::tuple<Target, NamedFormat>> {
+ protected:
+  const Target& target() const { return std::get<0>(GetParam()); }
+  const NamedFormat& format() const { return std::get<1>(GetParam()); }
+  bool fp4() const { return format().a == DType::kE2m1; }
+  bool block_scaled() const { return format().format != Format::kSixteenBit; }
+
+  /// Calls visit(case) for each input order and pair of majors.
+  template <typename Visit>
+  void for_each_input(Visit visit) const {
+    for (const InputOrder order : {InputOrder::kTensor2d, InputOrder::kTensorRagged})
+      for (const Major a : {Major::kK, Major::kMn})
+        for (const Major b : {Major::kK, Major::kMn}) {
+          if (fp4() && (a == Major::kMn || b == Major::kMn)) continue;
+          Case c;
+          c.problem = problem_of(format(), 72, 40);
+          c.problem.input_order = order;
+          c.problem.a_major = a;
+          c.problem.b_major = b;
+          c.counts = fit_counts(c.problem, {38, 0, 2, 131, 1, 0, 77});
+          c.slack = 11;
+          visit(c);
+        }
+  }
+
+  /// Calls visit(case) for each output mode, dtype and accumulate.
+  template <typename Visit>
+  static void for_each_output(Case c, Visit visit) {
+    for (const DType dtype : {DType::kBf16, DType::kF16, DType::kF32})
+      for (const bool accumulate : {false, true}) {
+        c.problem.wgrad_dtype = dtype;
+        c.problem.accumulate = accumulate;
+        visit(c);
+        Case strided = c;
+        strided.problem.wgrad_row_pitch = c.problem.n + 24;
+        strided.problem.wgrad_expert_stride = c.problem.m * (c.problem.n + 24) + 8;
+        visit(strided);
+        Case discrete = c;
+        discrete.problem.output_mode = OutputMode::kDiscrete;
+        visit(discrete);
+      }
+  }
+};
+
+TEST_P(Options, EveryInputTimesEveryOutput) {
+  for_each_input([this](const Case& input) {
+    for_each_output(input, [this](const Case& c) { ASSERT_TRUE(conforms(target(), c)); });
+  });
+}
+
+TEST_P(Options, PaddedStridesHoldNanAndAreNotRead) {
+  for_each_input([this](Case c) {
+    for (const auto& [a_pad, b_pad] : {std::pair{1, 0}, {0, 3}, {2, 2}}) {
+      c.a_pad = a_pad;
+      c.b_pad = b_pad;
+      for (const Poison poison : {Poison::kNan, Poison::kInfinity}) {
+        c.poison = poison;
+        ASSERT_TRUE(conforms(target(), c));
+      }
+    }
+  });
+}
+
+TEST_P(Options, ScaleLayoutsAndTheirPaddings) {
+  if (!block_scaled()) {
+    Case c;
+    c.problem = problem_of(format(), 72, 40);
+    c.counts = {5};
+    ASSERT_FALSE(c.problem.scales) << "a 16-bit format has no scale factors to lay out";
+    return;
+  }
+  for_each_input([this](Case c) {
+    for (const ScaleLayout layout : {ScaleLayout::kSwizzled, ScaleLayout::kCompact})
+      for (const int padding : {0x00, 0x7F, 0xFF})
+        for (const std::int64_t extra : {0, 2}) {
+          c.problem.scales->layout = layout;
+          c.scale_padding = static_cast<std::uint8_t>(padding);
+          c.scale_col_pad = extra;
+          c.problem.scales->global_scale = true;
+          ASSERT_TRUE(conforms(target(), c));
+        }
+  });
+}
+
+TEST_P(Options, NormalDataStaysWithinTheBound) {
+  for_each_input([this](Case c) {
+    c.data = DataKind::kNormal;
+    c.counts = fit_counts(c.problem, {520, 0, 66, 301, 1});
+    for (const DType dtype : {DType::kBf16, DType::kF16, DType::kF32}) {
+      for (const bool accumulate : {false, true}) {
+        c.problem.wgrad_dtype = dtype;
+        c.problem.accumulate = accumulate;
+        ASSERT_TRUE(conforms(target(), c));
+      }
+    }
+  });
+}
+
+TEST_P(Options, ExtentsAroundTileBoundaries) {
+  for (const auto& [m, n] : {std::pair{1, 8}, {129, 8}, {8, 264}, {520, 136}, {136, 1032}}) {
+    Case c;
+    c.problem = problem_of(format(), m, n);
+    c.problem.wgrad_dtype = DType::kF32;
+    c.counts = fit_counts(c.problem, {1, 64, 513, 127, 0, 255});
+    c.slack = 5;
+    ASSERT_TRUE(conforms(target(), c));
+  }
+}
+
+TEST_P(Options, WidthsThatOnlyAPaddedPitchAllows) {
+  for (const std::int64_t n : {1, 7, 43, 100}) {
+    Case c;
+    c.problem = problem_of(format(), 37, n);
+    c.problem.wgrad_row_pitch = (n + 7) / 8 * 8 + 8;
+    c.counts = fit_counts(c.problem, {33, 0, 96});
+    ASSERT_TRUE(conforms(target(), c));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Conformance, Options,
+                         testing::Combine(testing::ValuesIn(judged_targets()),
+                                          testing::ValuesIn(formats())),
+                         [](const auto& param) {
+                           return target_name(std::get<0>(param.param)) + "_" +
+                                  std::get<1>(param.param).name;
+                         });
+
+}  // namespace
+}  // namespace wgrad::test

@@ -1,0 +1,110 @@
+// The shapes file of the benchmarks, scaled down by one stated rule (support/shapes.hpp), in every
+// format; the whole size with WGRAD_TEST_DIVISOR=1.
+#include "support/shapes.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+
+#include "support/check.hpp"
+#include "support/settings.hpp"
+
+namespace wgrad::test {
+namespace {
+
+class Shapes : public testing::TestWithParam<std::tuple<Target, NamedFormat>> {
+ protected:
+  const Target& target() const { return std::get<0>(GetParam()); }
+  const NamedFormat& format() const { return std::get<1>(GetParam()); }
+
+  Case case_of(const Shape& shape, std::uint64_t seed) const {
+    Case c;
+    c.problem = problem_of(format(), shape.m, shape.n);
+    c.counts = fit_counts(c.problem, token_counts(shape, seed));
+    c.seed = seed;
+    return c;
+  }
+};
+
+TEST_P(Shapes, IntegersBitForBit) {
+  constexpr DType kDTypes[] = {DType::kF32, DType::kBf16, DType::kF16};
+  std::uint64_t seed = 0;
+  for (const Shape& shape : read_shapes()) {
+    SCOPED_TRACE(shape.name);
+    Case c = case_of(scaled_down(shape, settings().divisor), ++seed);
+    c.problem.wgrad_dtype = kDTypes[seed % 3];
+    c.problem.accumulate = seed % 2 == 0;
+    c.slack = static_cast<std::int64_t>(seed);
+    if (c.problem.a_dtype != DType::kE2m1) {
+      c.problem.a_major = seed % 4 == 1 ? Major::kK : Major::kMn;
+      c.problem.b_major = seed % 4 == 2 ? Major::kK : Major::kMn;
+    }
+    ASSERT_TRUE(conforms(target(), c));
+  }
+}
+
+TEST_P(Shapes, NormalDataStaysWithinTheBound) {
+  std::uint64_t seed = 100;
+  for (const Shape& shape : read_shapes()) {
+    SCOPED_TRACE(shape.name);
+    Case c = case_of(scaled_down(shape, settings().divisor), ++seed);
+    c.problem.wgrad_dtype = seed % 2 == 0 ? DType::kF32 : DType::kBf16;
+    c.problem.output_mode = seed % 3 == 0 ? OutputMode::kDiscrete : OutputMode::kDense;
+    c.data = DataKind::kNormal;
+    ASSERT_TRUE(conforms(target(), c));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Conformance, Shapes,
+                         testing::Combine(testing::ValuesIn(judged_targets()),
+                                          testing::ValuesIn(formats())),
+                         [](const auto& param) {
+                           return target_name(std::get<0>(param.param)) + "_" +
+                                  std::get<1>(param.param).name;
+                         });
+
+std::int64_t sum(const std::vector<std::int64_t>& counts) {
+  return std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+}
+
+TEST(ShapesFile, IsReadAndScaledByTheStatedRule) {
+  const auto shapes = read_shapes();
+  ASSERT_FALSE(shapes.empty());
+  for (const Shape& shape : shapes) {
+    const Shape small = scaled_down(shape, 64);
+    EXPECT_EQ(small.experts, shape.experts);
+    EXPECT_EQ(small.m % 8, 0);
+    EXPECT_GE(small.m * 64, shape.m);
+    EXPECT_LT((small.m - 8) * 64, shape.m);
+    EXPECT_EQ(small.tokens, shape.tokens / 64);
+  }
+}
+
+TEST(ShapesFile, CountsSumToTheTokensAndFollowTheirDistribution) {
+  Shape s{"s", 16, 8, 8, 65536, Distribution::kEven};
+  EXPECT_EQ(token_counts(s, 1), std::vector<std::int64_t>(16, 4096));
+
+  s.distribution = Distribution::kJitter;
+  const auto jitter = token_counts(s, 1);
+  EXPECT_EQ(sum(jitter), 65536);
+  EXPECT_GE(*std::min_element(jitter.begin(), jitter.end()), 4096 * 7 / 13);
+  EXPECT_NE(jitter, token_counts(s, 2));
+  EXPECT_EQ(jitter, token_counts(s, 1));
+
+  s.distribution = Distribution::kZipf;
+  auto zipf = token_counts(s, 1);
+  EXPECT_EQ(sum(zipf), 65536);
+  std::sort(zipf.rbegin(), zipf.rend());
+  EXPECT_NEAR(static_cast<double>(zipf[0]) / static_cast<double>(zipf[3]), 4.0, 0.01);
+
+  s.distribution = Distribution::kHot;
+  auto hot = token_counts(s, 1);
+  EXPECT_EQ(sum(hot), 65536);
+  std::sort(hot.rbegin(), hot.rend());
+  EXPECT_NEAR(static_cast<double>(hot[0]) / static_cast<double>(hot[1]), 64.0, 0.2);
+}
+
+}  // namespace
+}  // namespace wgrad::test

@@ -1,0 +1,17 @@
+// What the environment may ask of the test programs (the library itself reads none of these).
+#pragma once
+
+#include <cstdint>
+
+namespace wgrad::test {
+
+struct Settings {
+  std::uint64_t seed = 1;    ///< WGRAD_TEST_SEED: first seed of the property tests
+  std::int64_t cases = 300;  ///< WGRAD_TEST_CASES: how many seeds follow each other
+  /// WGRAD_TEST_DIVISOR: how far the shapes file is scaled down; 1 is the whole size.
+  std::int64_t divisor = 64;
+};
+
+Settings settings();
+
+}  // namespace wgrad::test
