@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -35,8 +36,10 @@ struct Support {
   explicit operator bool() const noexcept { return reasons.empty(); }
 };
 
-/// Whether some backend runs `problem` on `device`, else every reason. Never throws for bad values.
-Support check_support(const Problem& problem, const DeviceSpec& device);
+/// Whether some backend, or the one called `backend`, runs `problem` on `device`, else every
+/// reason. Never throws for bad values.
+Support check_support(const Problem& problem, const DeviceSpec& device,
+                      std::string_view backend = "");
 
 /// Throws ValueError (any bad argument) or RuntimeError (only missing capabilities) with all
 /// reasons in one message; returns where `support` is yes. The exception is a Refusal too.

@@ -22,6 +22,12 @@ Reason no_such_backend(std::string_view wanted) {
   return {"backend", "backend", fmt::format("'{}'", wanted), "one of " + names};
 }
 
+/// A build may leave every backend but the reference out.
+Reason no_backend(const DeviceSpec& device) {
+  return {"device", "device", fmt::format("'{}'", device.name),
+          "one that a backend of this build computes on", ReasonKind::kMissingCapability};
+}
+
 }  // namespace
 
 Choice choose(const Problem& problem, const DeviceSpec& device, std::string_view wanted) {
@@ -39,13 +45,14 @@ Choice choose(const Problem& problem, const DeviceSpec& device, std::string_view
                           std::make_move_iterator(limits.end()));
   }
   if (!known) choice.reasons.push_back(no_such_backend(wanted));
+  if (choice.reasons.empty()) choice.reasons.push_back(no_backend(device));
   return choice;
 }
 
 }  // namespace api
 
-Support check_support(const Problem& problem, const DeviceSpec& device) {
-  return {api::choose(problem, device, "").reasons};
+Support check_support(const Problem& problem, const DeviceSpec& device, std::string_view backend) {
+  return {api::choose(problem, device, backend).reasons};
 }
 
 }  // namespace wgrad
