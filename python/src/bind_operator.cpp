@@ -1,0 +1,155 @@
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+
+#include "bindings.hpp"
+#include "contract.hpp"
+#include "spelling.hpp"
+
+namespace wgrad::python {
+namespace nb = nanobind;
+namespace {
+
+using Text = std::string_view;
+using Pair = std::pair<int, int>;
+using H = nb::handle;
+
+void init_options(Options* self, Pair mma_tiler_mn, std::optional<Pair> cluster_shape_mn,
+                  int sf_vec_size, Text scale_layout, Text input_order, bool accumulate,
+                  std::optional<Text> wgrad_dtype, std::optional<Text> acc_dtype,
+                  const std::string& sf_fp8_dtype_override, const std::string& backend,
+                  bool validate_device_data) {
+  Options o;
+  o.tiling = {mma_tiler_mn.first, mma_tiler_mn.second, 0, 0};
+  if (cluster_shape_mn) {
+    // 0 means "wgrad chooses" to the core; given, it is as wrong as any other non-power of two.
+    const auto given = [](int v) { return v == 0 ? -1 : v; };
+    o.tiling.cluster_m = given(cluster_shape_mn->first);
+    o.tiling.cluster_n = given(cluster_shape_mn->second);
+  }
+  o.sf_vec_size = sf_vec_size;
+  o.scale_layout = scale_layout_named(scale_layout);
+  o.input_order = input_order_named(input_order);
+  o.accumulate = accumulate;
+  if (wgrad_dtype) o.wgrad_dtype = dtype_named(*wgrad_dtype, "wgrad_dtype");
+  if (acc_dtype) o.acc_dtype = dtype_named(*acc_dtype, "acc_dtype");
+  o.sf_fp8_dtype_override = sf_fp8_dtype_override;
+  o.backend = backend;
+  o.validate_device_data = validate_device_data;
+  new (self) Options(std::move(o));
+}
+
+Contract describe_call(Api api, H a, H b, H sfa, H sfb, H offsets, H wgrad, H wgrad_ptrs,
+                       H global_scale_a, H global_scale_b, const Options& options, bool pointers) {
+  return describe(api,
+                  {a, b, sfa, sfb, offsets, wgrad, wgrad_ptrs, global_scale_a, global_scale_b,
+                   nb::handle(Py_None)},
+                  options, pointers ? OutputForm::kPointers : OutputForm::kStacked);
+}
+
+void run(const Compiled& self, Api api, H a, H b, H sfa, H sfb, H offsets, H wgrad, H wgrad_ptrs,
+         H global_scale_a, H global_scale_b, H stream, H workspace) {
+  self.run(api,
+           {a, b, sfa, sfb, offsets, wgrad, wgrad_ptrs, global_scale_a, global_scale_b, workspace},
+           stream);
+}
+
+Support support_of(const Contract& self, Api api, const DeviceSpec* device) {
+  const DeviceSpec spec = device != nullptr ? *device : device_at(self.place);
+  return {translate(api, check_support(self.problem, spec, self.options.backend).reasons)};
+}
+
+nb::tuple wgrad_shape(const Contract& c) {
+  return nb::make_tuple(c.problem.experts, c.problem.m, c.problem.n);
+}
+
+nb::object fault(const Compiled& self) {
+  const auto seen = self.executable().fault();
+  return seen ? nb::cast(*seen) : nb::none();
+}
+
+void bind_contract(nb::module_& module) {
+  nb::enum_<Api>(module, "Api", "Whose argument names a message uses.")
+      .value("SAMPLE", Api::kSample)
+      .value("CALL", Api::kCall)
+      .value("NATURAL", Api::kNatural);
+  nb::class_<Options>(module, "Options", "Everything but tensors of a call.")
+      .def("__init__", init_options, nb::kw_only(), nb::arg("mma_tiler_mn") = Pair{256, 256},
+           nb::arg("cluster_shape_mn") = nb::none(), nb::arg("sf_vec_size") = 0,
+           nb::arg("scale_layout") = "swizzled", nb::arg("input_order") = "tensor2d",
+           nb::arg("accumulate") = false, nb::arg("wgrad_dtype") = nb::none(),
+           nb::arg("acc_dtype") = nb::none(), nb::arg("sf_fp8_dtype_override") = "",
+           nb::arg("backend") = "", nb::arg("validate_device_data") = false);
+  nb::class_<Contract>(module, "Contract", "What stays the same from call to call.")
+      .def_prop_ro(
+          "key",
+          [](const Contract& c) {
+            const std::string key = c.key();
+            return nb::bytes(key.data(), key.size());
+          },
+          "equal for calls that one compiled operator serves")
+      .def_ro("problem", &Contract::problem, "the Problem, with this call's T")
+      .def_prop_ro("wgrad_shape", wgrad_shape, "(E, M, N)")
+      .def_prop_ro(
+          "wgrad_dtype", [](const Contract& c) { return name(c.problem.wgrad_dtype); },
+          "dtype name of the output")
+      .def_prop_ro(
+          "device", [](const Contract& c) { return to_string(c.place); },
+          "'cpu' or 'cuda:<ordinal>'")
+      .def_prop_ro(
+          "device_spec", [](const Contract& c) { return device_at(c.place); },
+          "the DeviceSpec of that device")
+      .def("support", support_of, nb::arg("api"), nb::arg("device") = nb::none(),
+           "Whether it can run on `device` (None: where the tensors are), in the words of `api`.")
+      .def(
+          "require_support",
+          [](const Contract& c, Api api) { throw_if_unsupported(support_of(c, api, nullptr)); },
+          nb::arg("api"), "Raises ValueError or RuntimeError where it cannot run.")
+      .def(
+          "compile",
+          [](const Contract& c, Api api) { return in_words_of(api, [&] { return Compiled(c); }); },
+          nb::arg("api"), "Plans and builds.");
+}
+
+void bind_compiled(nb::module_& module) {
+  nb::class_<DeviceFault>(module, "DeviceFault", "A fault in device data that a run met.")
+      .def_ro("what", &DeviceFault::what, "what is wrong")
+      .def_ro("expert", &DeviceFault::expert, "the expert concerned")
+      .def_ro("value", &DeviceFault::value, "the offending offset or address")
+      .def_ro("limit", &DeviceFault::limit, "the bound it broke; 0 where there is none");
+  nb::class_<Compiled>(module, "Compiled", "A contract with its executable.")
+      .def("run", run, nb::arg("api"), nb::arg("a").none(), nb::arg("b").none(),
+           nb::arg("sfa").none(), nb::arg("sfb").none(), nb::arg("offsets").none(),
+           nb::arg("wgrad").none(), nb::arg("wgrad_ptrs").none(), nb::arg("global_scale_a").none(),
+           nb::arg("global_scale_b").none(), nb::arg("stream").none(), nb::arg("workspace").none(),
+           "Computes one call.")
+      .def("fault", fault, "The first DeviceFault since compilation or clear_fault(), or None.")
+      .def(
+          "clear_fault", [](const Compiled& c) { c.executable().clear_fault(); },
+          "Forgets the fault seen.")
+      .def_prop_ro(
+          "workspace_bytes", [](const Compiled& c) { return c.executable().workspace_bytes(); },
+          "bytes a caller-owned workspace needs, at least 1")
+      .def_prop_ro(
+          "backend", [](const Compiled& c) { return c.executable().backend(); },
+          "name of the backend")
+      .def_prop_ro(
+          "plan", [](const Compiled& c) { return c.executable().plan(); }, "the plan in one line");
+}
+
+}  // namespace
+
+void bind_operator(nb::module_& module) {
+  bind_contract(module);
+  bind_compiled(module);
+  module.def("describe", describe_call, nb::arg("api"), nb::arg("a").none(), nb::arg("b").none(),
+             nb::arg("sfa").none(), nb::arg("sfb").none(), nb::arg("offsets").none(),
+             nb::arg("wgrad").none(), nb::arg("wgrad_ptrs").none(),
+             nb::arg("global_scale_a").none(), nb::arg("global_scale_b").none(), nb::arg("options"),
+             nb::arg("pointers"),
+             "The Contract of a call. Raises ValueError for tensors that do not fit together.");
+}
+
+}  // namespace wgrad::python

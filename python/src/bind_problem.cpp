@@ -1,0 +1,135 @@
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+
+#include <string>
+
+#include "bindings.hpp"
+#include "element.hpp"
+#include "spelling.hpp"
+#include "wgrad/problem.hpp"
+
+namespace wgrad::python {
+namespace nb = nanobind;
+namespace {
+
+using Text = std::string_view;
+using Pair = std::pair<int, int>;
+
+std::optional<ScaleSpec> scales_of(std::optional<Text> dtype, int vec_size, Text layout,
+                                   bool global_scale) {
+  if (!dtype) return std::nullopt;
+  return ScaleSpec{dtype_named(*dtype, "scale_dtype"), vec_size, scale_layout_named(layout),
+                   global_scale};
+}
+
+void init(Problem* self, std::int64_t experts, std::int64_t m, std::int64_t n, std::int64_t tokens,
+          Text a_dtype, std::optional<Text> b_dtype, Text a_major, Text b_major, Text input_order,
+          std::optional<Text> scale_dtype, int sf_vec_size, Text scale_layout, bool global_scale,
+          Text wgrad_dtype, Text acc_dtype, Text output_mode, std::int64_t wgrad_expert_stride,
+          std::int64_t wgrad_row_pitch, bool accumulate, Pair mma_tiler_mn,
+          std::optional<Pair> cluster_shape_mn) {
+  Problem p;
+  p.experts = experts;
+  p.m = m;
+  p.n = n;
+  p.tokens = tokens;
+  p.a_dtype = dtype_named(a_dtype, "a_dtype");
+  p.b_dtype = dtype_named(b_dtype.value_or(a_dtype), "b_dtype");
+  p.a_major = major_named(a_major, "a_major");
+  p.b_major = major_named(b_major, "b_major");
+  p.input_order = input_order_named(input_order);
+  p.scales = scales_of(scale_dtype, sf_vec_size, scale_layout, global_scale);
+  p.wgrad_dtype = dtype_named(wgrad_dtype, "wgrad_dtype");
+  p.acc_dtype = dtype_named(acc_dtype, "acc_dtype");
+  p.output_mode = output_mode_named(output_mode);
+  p.wgrad_expert_stride = wgrad_expert_stride;
+  p.wgrad_row_pitch = wgrad_row_pitch;
+  p.accumulate = accumulate;
+  const Pair cluster = cluster_shape_mn.value_or(Pair{0, 0});
+  p.tiling = {mma_tiler_mn.first, mma_tiler_mn.second, cluster.first, cluster.second};
+  new (self) Problem(p);
+}
+
+std::string repr(const Problem& p) {
+  std::string text = "Problem(experts=" + std::to_string(p.experts) + ", m=" + std::to_string(p.m) +
+                     ", n=" + std::to_string(p.n) + ", tokens=" + std::to_string(p.tokens) +
+                     ", a_dtype='" + std::string(name(p.a_dtype)) + "', b_dtype='" +
+                     std::string(name(p.b_dtype)) + "', a_major='" + std::string(spell(p.a_major)) +
+                     "', b_major='" + std::string(spell(p.b_major)) + "'";
+  if (p.scales) {
+    text += ", scale_dtype='" + std::string(name(p.scales->dtype)) +
+            "', sf_vec_size=" + std::to_string(p.scales->vec_size);
+  }
+  text += ", wgrad_dtype='" + std::string(name(p.wgrad_dtype)) + "', output_mode='" +
+          std::string(spell(p.output_mode)) + "'";
+  if (p.input_order == InputOrder::kTensorRagged) text += ", input_order='tensor_ragged'";
+  if (p.accumulate) text += ", accumulate=True";
+  return text + ")";
+}
+
+constexpr const char* kDoc = R"(One grouped weight gradient: shapes, dtypes, layouts. No data.
+
+experts, m, n: E, M, N, the same in every call; tokens: T to plan for.
+a_dtype, b_dtype: 'bfloat16', 'float16', 'float8_e4m3fn', 'float8_e5m2' or 'float4_e2m1fn_x2';
+    b_dtype None: as a_dtype.
+a_major, b_major: 'k' (tokens contiguous) or 'mn' (features contiguous).
+scale_dtype: None, 'float8_e8m0fnu' or 'float8_e4m3fn'; sf_vec_size: 32 or 16.
+wgrad_expert_stride, wgrad_row_pitch: elements; 0: packed.
+
+Raises ValueError for a name that is none of these; whether the problem can run is support()'s
+to say.)";
+
+}  // namespace
+
+void bind_problem(nb::module_& module) {
+  nb::class_<Problem>(module, "Problem", kDoc)
+      .def("__init__", init, nb::kw_only(), nb::arg("experts"), nb::arg("m"), nb::arg("n"),
+           nb::arg("tokens"), nb::arg("a_dtype") = "bfloat16", nb::arg("b_dtype") = nb::none(),
+           nb::arg("a_major") = "mn", nb::arg("b_major") = "mn",
+           nb::arg("input_order") = "tensor2d", nb::arg("scale_dtype") = nb::none(),
+           nb::arg("sf_vec_size") = 32, nb::arg("scale_layout") = "swizzled",
+           nb::arg("global_scale") = false, nb::arg("wgrad_dtype") = "bfloat16",
+           nb::arg("acc_dtype") = "float32", nb::arg("output_mode") = "dense",
+           nb::arg("wgrad_expert_stride") = 0, nb::arg("wgrad_row_pitch") = 0,
+           nb::arg("accumulate") = false, nb::arg("mma_tiler_mn") = Pair{256, 256},
+           nb::arg("cluster_shape_mn") = nb::none())
+      .def_ro("experts", &Problem::experts, "E")
+      .def_ro("m", &Problem::m, "M: hidden size, rows of each expert's result")
+      .def_ro("n", &Problem::n, "N: intermediate size, columns of each expert's result")
+      .def_ro("tokens", &Problem::tokens, "T to plan for")
+      .def_ro("accumulate", &Problem::accumulate, "whether the result is added to the output")
+      .def_ro("wgrad_expert_stride", &Problem::wgrad_expert_stride, "elements; 0: packed")
+      .def_ro("wgrad_row_pitch", &Problem::wgrad_row_pitch, "elements; 0: packed")
+      .def_prop_ro(
+          "a_dtype", [](const Problem& p) { return name(p.a_dtype); }, "dtype of A")
+      .def_prop_ro(
+          "b_dtype", [](const Problem& p) { return name(p.b_dtype); }, "dtype of B")
+      .def_prop_ro(
+          "wgrad_dtype", [](const Problem& p) { return name(p.wgrad_dtype); },
+          "dtype of the output")
+      .def_prop_ro(
+          "a_major", [](const Problem& p) { return spell(p.a_major); }, "'k' or 'mn'")
+      .def_prop_ro(
+          "b_major", [](const Problem& p) { return spell(p.b_major); }, "'k' or 'mn'")
+      .def_prop_ro(
+          "input_order", [](const Problem& p) { return spell(p.input_order); },
+          "'tensor2d' or 'tensor_ragged'")
+      .def_prop_ro(
+          "output_mode", [](const Problem& p) { return spell(p.output_mode); },
+          "'dense' or 'discrete'")
+      .def_prop_ro(
+          "format",
+          [](const Problem& p) -> std::optional<Text> {
+            const auto format = format_of(p);
+            return format ? std::optional(spell(*format)) : std::nullopt;
+          },
+          "'16-bit', 'mxfp8', 'mxfp4' or 'nvfp4'; None where the dtypes form none of them")
+      .def(
+          "__eq__", [](const Problem& a, const Problem& b) { return a == b; }, nb::is_operator())
+      .def("__repr__", repr);
+}
+
+}  // namespace wgrad::python

@@ -1,0 +1,13 @@
+// The parts of the extension module, in the order they are bound.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace wgrad::python {
+
+void bind_problem(nanobind::module_& module);   ///< Problem
+void bind_answers(nanobind::module_& module);   ///< DeviceSpec, Reason, Support, Explanation
+void bind_operator(nanobind::module_& module);  ///< Options, Contract, Compiled
+void bind_scales(nanobind::module_& module);    ///< quantisation and scale layout
+
+}  // namespace wgrad::python

@@ -1,0 +1,146 @@
+#include "call.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "call_builder.hpp"
+#include "operand_layout.hpp"
+
+namespace wgrad::python {
+
+void CallBuilder::check_rank(const TensorView& view, const char* field, int rank,
+                             const char* need) {
+  if (view.rank != rank) refuse("rank", field, "of shape " + shape_text(view), need);
+}
+
+void CallBuilder::check_per_expert(const TensorView& view, const char* field) {
+  const std::int64_t experts = call.problem.experts;
+  if (view.rank != 1 || view.shape[0] != experts) {
+    refuse("shape", field, "of shape " + shape_text(view),
+           fmt::format("({},), one entry per expert", experts));
+  } else if (!view.contiguous()) {
+    refuse("layout", field, "strided", "contiguous");
+  }
+}
+
+void CallBuilder::check_place(const TensorView& view, const std::string& field) {
+  if (view.place == call.place) return;
+  refuse("device", field, "on " + to_string(view.place),
+         fmt::format("on the same device as {}, which is {}", named("a"), to_string(call.place)));
+}
+
+namespace {
+
+void check_ranks(CallBuilder& b) {
+  b.check_rank(b.in.a, "a", 2, b.api == Api::kNatural ? "2-D, (T, M)" : "2-D, (M, T)");
+  b.check_rank(b.in.b, "b", 2, "2-D, (T, N)");
+  b.check_rank(b.in.offsets, "offsets", 1, "1-D, (E,)");
+  if (b.in.wgrad) b.check_rank(*b.in.wgrad, "wgrad", 3, "3-D, (E, M, N)");
+}
+
+/// Token-major x and dy are MN-major; the drop-in functions expect K-major, as the reference does.
+Problem usual_majors(Api api) {
+  Problem p;
+  p.a_major = p.b_major = api == Api::kNatural ? Major::kMn : Major::kK;
+  return p;
+}
+
+void read_inputs(CallBuilder& builder) {
+  const InputOrder order = builder.options.input_order;
+  const Problem usual = usual_majors(builder.api);
+  const Problem& preferred = builder.compiled != nullptr ? *builder.compiled : usual;
+  const OperandLayout a =
+      read_operand(builder.in.a, "a", 1, preferred.a_major, order, builder.reasons);
+  const OperandLayout b =
+      read_operand(builder.in.b, "b", 0, preferred.b_major, order, builder.reasons);
+  if (builder.reasons.empty() && a.tokens != b.tokens) {
+    builder.refuse("tokens", "b", fmt::format("{} tokens long", b.tokens),
+                   fmt::format("as long as {}: {} tokens", builder.named("a"), a.tokens));
+  }
+  Problem& p = builder.call.problem;
+  p.m = a.extent;
+  p.n = b.extent;
+  p.tokens = a.tokens;
+  p.a_dtype = a.dtype;
+  p.b_dtype = b.dtype;
+  p.a_major = a.major;
+  p.b_major = b.major;
+  p.input_order = order;
+  Operands& o = builder.call.operands;
+  o.tokens = a.tokens;
+  o.a = builder.in.a.data;
+  o.b = builder.in.b.data;
+  o.a_ld = a.ld;
+  o.b_ld = b.ld;
+}
+
+void read_offsets(CallBuilder& b) {
+  const TensorView& offsets = b.in.offsets;
+  if (offsets.element != Element::kI32) {
+    b.refuse("dtype", "offsets", dtype_text(offsets), "int32, the cumulative ends of the experts");
+  }
+  if (!offsets.contiguous()) b.refuse("layout", "offsets", "strided", "contiguous");
+  b.call.problem.experts = offsets.shape[0];
+  b.call.operands.offsets = static_cast<const std::int32_t*>(offsets.data);
+}
+
+void read_workspace(CallBuilder& b) {
+  if (!b.in.workspace) return;
+  const TensorView& w = *b.in.workspace;
+  const std::string named = b.named("workspace");
+  if (w.element != Element::kU8) {
+    b.refuse("dtype", "workspace", dtype_text(w), "uint8: " + named + " must have dtype uint8");
+  }
+  if (!w.contiguous()) {
+    b.refuse("layout", "workspace", "strided", "contiguous: " + named + " must be contiguous");
+  }
+  b.call.operands.workspace = w.data;
+  b.call.operands.workspace_bytes = w.size();
+}
+
+void check_places(CallBuilder& b) {
+  b.check_place(b.in.b, "b");
+  b.check_place(b.in.offsets, "offsets");
+  const std::pair<const std::optional<TensorView>&, const char*> others[] = {
+      {b.in.sfa, "sfa"},
+      {b.in.sfb, "sfb"},
+      {b.in.global_scale_a, "global_scale_a"},
+      {b.in.global_scale_b, "global_scale_b"},
+      {b.in.wgrad, "wgrad"},
+      {b.in.wgrad_ptrs, "wgrad_ptrs"},
+      {b.in.workspace, "workspace"}};
+  for (const auto& [view, field] : others) {
+    if (view) b.check_place(*view, field);
+  }
+}
+
+void read_options(CallBuilder& b) {
+  Problem& p = b.call.problem;
+  p.tiling = b.options.tiling;
+  p.accumulate = b.options.accumulate;
+  p.acc_dtype = b.options.acc_dtype;
+}
+
+}  // namespace
+
+Call read_call(const Arguments& arguments, const Options& options, OutputForm form, Api api,
+               const Problem* compiled) {
+  CallBuilder builder{arguments, options, form, api, compiled};
+  builder.call.place = arguments.a.place;
+  builder.call.operands.device = arguments.a.place.ordinal;
+  check_ranks(builder);
+  builder.throw_refusals();  // the readers below index axes
+  read_inputs(builder);
+  read_offsets(builder);
+  builder.throw_refusals();  // the readers below compare with M, N, E and the dtypes
+  read_options(builder);
+  read_scales(builder);
+  read_output(builder);
+  read_workspace(builder);
+  check_places(builder);
+  builder.throw_refusals();
+  return std::move(builder.call);
+}
+
+}  // namespace wgrad::python

@@ -1,0 +1,39 @@
+// A Call in the making: what the readers of its aspects share.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "call.hpp"
+
+namespace wgrad::python {
+
+struct CallBuilder {
+  const Arguments& in;
+  const Options& options;
+  OutputForm form;
+  Api api;
+  const Problem* compiled;
+  Call call{};
+  Reasons reasons{};
+
+  /// How the caller calls `field`.
+  std::string named(std::string_view field) const { return std::string(argument(api, field)); }
+
+  void refuse(const char* rule, std::string field, std::string got, std::string need) {
+    reasons.push_back({rule, std::move(field), std::move(got), std::move(need)});
+  }
+  void check_rank(const TensorView& view, const char* field, int rank, const char* need);
+  void check_per_expert(const TensorView& view, const char* field);
+  void check_place(const TensorView& view, const std::string& field);
+  void throw_refusals() { refuse_if_any(std::exchange(reasons, {})); }
+};
+
+void read_scales(CallBuilder& builder);
+void read_output(CallBuilder& builder);
+
+inline bool is_sixteen_bit(DType dtype) {
+  return bits(dtype) == 16;
+}
+
+}  // namespace wgrad::python

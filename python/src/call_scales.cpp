@@ -1,0 +1,112 @@
+#include <fmt/format.h>
+
+#include "call_builder.hpp"
+#include "wgrad/scale_layout.hpp"
+
+namespace wgrad::python {
+namespace {
+
+void forbid(CallBuilder& b, const char* field, bool given, std::string got) {
+  if (!given) return;
+  b.refuse("scale-control", field, std::move(got),
+           "None: BF16 forbids scale control " + b.named(field));
+}
+
+void refuse_scale_controls(CallBuilder& b) {
+  forbid(b, "sfa", b.in.sfa.has_value(), "given");
+  forbid(b, "sfb", b.in.sfb.has_value(), "given");
+  forbid(b, "global_scale_a", b.in.global_scale_a.has_value(), "given");
+  forbid(b, "global_scale_b", b.in.global_scale_b.has_value(), "given");
+  const std::string& override = b.options.sf_fp8_dtype_override;
+  forbid(b, "sf_fp8_dtype_override", !override.empty(), override);
+  forbid(b, "compact_scales", b.options.scale_layout == ScaleLayout::kCompact, "True");
+  const int vec = b.options.sf_vec_size;
+  if (vec != 16 && vec != 0) {
+    b.refuse("scale-control", "sf_vec_size", std::to_string(vec),
+             "16, its default: BF16 forbids scale control sf_vec_size");
+  }
+}
+
+/// uint8 scale factors are what the vector size says: older torch has no float8_e8m0fnu.
+std::optional<DType> scale_dtype(CallBuilder& b, const std::optional<TensorView>& view,
+                                 const char* field) {
+  if (!view) {
+    b.refuse("scales", field, "None", "given: the block-scaled formats need scale factors");
+    return std::nullopt;
+  }
+  if (view->element == Element::kE8m0) return DType::kE8m0;
+  if (view->element == Element::kE4m3) return DType::kE4m3;
+  const bool fp8 = b.call.problem.a_dtype != DType::kE2m1;
+  const int vec = fp8 && b.options.sf_vec_size == 0 ? 32 : b.options.sf_vec_size;
+  const bool bytes = view->element == Element::kU8;
+  if (bytes && vec != 0) return vec == 16 ? DType::kE4m3 : DType::kE8m0;
+  b.refuse("dtype", field, dtype_text(*view),
+           bytes ? "float8_e8m0fnu or float8_e4m3fn, or uint8 together with sf_vec_size"
+                 : "float8_e8m0fnu or float8_e4m3fn, or uint8 bytes of one of them");
+  return std::nullopt;
+}
+
+/// Columns of a scale tensor for `extent` rows; adds a refusal for any other shape.
+std::int64_t scale_columns(CallBuilder& b, const TensorView& view, const char* field,
+                           std::int64_t extent) {
+  const bool swizzled = b.options.scale_layout == ScaleLayout::kSwizzled;
+  const std::int64_t rows = swizzled ? round_up(extent, kScaleAtomRows) : extent;
+  const bool shaped = view.rank == 1 || (view.rank == 2 && view.shape[0] == rows);
+  if (!shaped || rows == 0 || view.size() % rows != 0) {
+    b.refuse("scale-shape", field, "of shape " + shape_text(view),
+             fmt::format("({0}, columns), or flat with a multiple of {0} elements", rows));
+    return 0;
+  }
+  if (!view.contiguous()) {
+    b.refuse("layout", field, "strided by " + strides_text(view), "contiguous, row-major");
+  }
+  return view.size() / rows;
+}
+
+const float* global_scale(CallBuilder& b, const std::optional<TensorView>& view, const char* field,
+                          const char* partner) {
+  if (!view) {
+    b.refuse("global-scale", field, "None",
+             fmt::format("given too: it and {} must be provided together", b.named(partner)));
+    return nullptr;
+  }
+  if (view->element != Element::kF32) b.refuse("dtype", field, dtype_text(*view), "float32");
+  b.check_per_expert(*view, field);
+  return static_cast<const float*>(view->data);
+}
+
+bool read_global_scales(CallBuilder& b) {
+  if (!b.in.global_scale_a && !b.in.global_scale_b) return false;
+  Operands& o = b.call.operands;
+  o.global_scale_a = global_scale(b, b.in.global_scale_a, "global_scale_a", "global_scale_b");
+  o.global_scale_b = global_scale(b, b.in.global_scale_b, "global_scale_b", "global_scale_a");
+  return true;
+}
+
+}  // namespace
+
+void read_scales(CallBuilder& b) {
+  Problem& p = b.call.problem;
+  if (is_sixteen_bit(p.a_dtype) && is_sixteen_bit(p.b_dtype)) return refuse_scale_controls(b);
+  if (!b.options.sf_fp8_dtype_override.empty()) {
+    b.refuse("scale-control", "sf_fp8_dtype_override", b.options.sf_fp8_dtype_override,
+             "None: sf_fp8_dtype_override must be None until E5M3 scale factors exist");
+  }
+  const auto sfa = scale_dtype(b, b.in.sfa, "sfa");
+  const auto sfb = scale_dtype(b, b.in.sfb, "sfb");
+  if (!sfa || !sfb) return;
+  if (*sfa != *sfb) {
+    b.refuse("dtype", "sfb", std::string(name(*sfb)),
+             fmt::format("of the dtype of {}: {}", b.named("sfa"), name(*sfa)));
+  }
+  const int usual_vec = *sfa == DType::kE4m3 ? 16 : 32;
+  const int vec = b.options.sf_vec_size != 0 ? b.options.sf_vec_size : usual_vec;
+  p.scales = ScaleSpec{*sfa, vec, b.options.scale_layout, read_global_scales(b)};
+  Operands& o = b.call.operands;
+  o.sfa = b.in.sfa->data;
+  o.sfb = b.in.sfb->data;
+  o.sfa_cols = scale_columns(b, *b.in.sfa, "sfa", p.m);
+  o.sfb_cols = scale_columns(b, *b.in.sfb, "sfb", p.n);
+}
+
+}  // namespace wgrad::python

@@ -1,0 +1,225 @@
+#include "contract.hpp"
+
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "frontend.hpp"
+#include "stream.hpp"
+
+namespace wgrad::python {
+namespace nb = nanobind;
+namespace {
+
+std::optional<TensorView> read_optional(nb::handle object, const char* field) {
+  if (object.is_none()) return std::nullopt;
+  return read_tensor(object, field);
+}
+
+bool is_list(nb::handle object) {
+  return nb::isinstance<nb::list>(object) || nb::isinstance<nb::tuple>(object);
+}
+
+void read_outputs(Arguments& in, nb::handle wgrad_ptrs) {
+  if (!is_list(wgrad_ptrs)) {
+    in.wgrad_ptrs = read_optional(wgrad_ptrs, "wgrad_ptrs");
+    return;
+  }
+  std::size_t e = 0;
+  for (const nb::handle output : wgrad_ptrs) {
+    const std::string field = "wgrad_ptrs[" + std::to_string(e++) + "]";
+    in.outputs.push_back(read_tensor(output, field.c_str()));
+  }
+}
+
+Arguments read(Api api, const Tensors& t) {
+  Arguments in;
+  in.a = read_tensor(t.a, "a");
+  in.b = read_tensor(t.b, "b");
+  in.offsets = read_tensor(t.offsets, "offsets");
+  in.sfa = read_optional(t.sfa, "sfa");
+  in.sfb = read_optional(t.sfb, "sfb");
+  in.global_scale_a = read_optional(t.global_scale_a, "global_scale_a");
+  in.global_scale_b = read_optional(t.global_scale_b, "global_scale_b");
+  in.wgrad = read_optional(t.wgrad, "wgrad");
+  in.workspace = read_optional(t.workspace, "workspace");
+  read_outputs(in, t.wgrad_ptrs);
+  if (api == Api::kNatural && in.a.rank == 2) in.a = in.a.transposed();  // x is (T, M)
+  return in;
+}
+
+const char* text(Major major) {
+  return major == Major::kK ? "K-major" : "MN-major";
+}
+
+void compare(Reasons& out, const char* field, const std::string& got, const std::string& need) {
+  if (got != need) out.push_back({"static-contract", field, got, need + ", as compiled"});
+}
+
+void compare(Reasons& out, const char* field, std::int64_t got, std::int64_t need) {
+  compare(out, field, std::to_string(got), std::to_string(need));
+}
+
+std::string text(const std::optional<ScaleSpec>& scales) {
+  if (!scales) return "None";
+  return std::string(name(scales->dtype)) + (scales->global_scale ? " with global scales" : "");
+}
+
+std::string output_strides(const Problem& p) {
+  return "strided by (" + std::to_string(expert_stride(p)) + ", " + std::to_string(row_pitch(p)) +
+         ", 1)";
+}
+
+/// What differs between a call and the operator it was made with, token counts aside.
+Reasons differences(const Problem& got, const Problem& need) {
+  Reasons out;
+  compare(out, "m", got.m, need.m);
+  compare(out, "n", got.n, need.n);
+  compare(out, "num_experts", got.experts, need.experts);
+  compare(out, "a", std::string(name(got.a_dtype)), std::string(name(need.a_dtype)));
+  compare(out, "b", std::string(name(got.b_dtype)), std::string(name(need.b_dtype)));
+  compare(out, "a", text(got.a_major), text(need.a_major));
+  compare(out, "b", text(got.b_major), text(need.b_major));
+  compare(out, "sfa", text(got.scales), text(need.scales));
+  compare(out, "wgrad", std::string(name(got.wgrad_dtype)), std::string(name(need.wgrad_dtype)));
+  compare(out, "wgrad", output_strides(got), output_strides(need));
+  return out;
+}
+
+bool same_contract(Problem got, const Problem& need) {
+  got.tokens = need.tokens;
+  return got == need;
+}
+
+void need_output(OutputForm form, const Arguments& in) {
+  if (form == OutputForm::kStacked && !in.wgrad) {
+    refuse({"output", "wgrad", "None", "given: this operator writes into it"});
+  }
+  if (form == OutputForm::kStacked && (in.wgrad_ptrs || !in.outputs.empty())) {
+    refuse({"output", "wgrad_ptrs", "given", "None: this operator writes into one tensor"});
+  }
+  if (form == OutputForm::kPointers && !in.wgrad_ptrs && in.outputs.empty()) {
+    refuse({"output", "wgrad_ptrs", "None", "given: this operator writes through addresses"});
+  }
+}
+
+/// Separate CUDA outputs: their addresses as a tensor on the device, filled on the launch stream.
+nb::object device_table(Call& call) {
+  nb::list addresses;
+  for (const std::int64_t address : call.addresses) addresses.append(address);
+  nb::object table = torch_frontend("pointer_table")(
+      addresses, call.place.ordinal, reinterpret_cast<std::uintptr_t>(call.operands.stream));
+  const TensorView view = read_tensor(table, "wgrad_ptrs");
+  call.operands.wgrad_ptrs = static_cast<const std::int64_t*>(view.data);
+  return table;
+}
+
+/// The pointer table is read when the stream gets there, so torch must not reuse it before.
+void record_pointers(nb::handle table, const Call& call) {
+  torch_frontend("record_stream")(table, reinterpret_cast<std::uintptr_t>(call.operands.stream),
+                                  call.place.ordinal);
+}
+
+void launch(const Executable& executable, const Operands& operands) {
+  const nb::gil_scoped_release unlocked;
+  executable.run(operands);
+}
+
+void launch_on_cuda(const Executable& executable, Call& call, const Arguments& in) {
+  nb::object table;
+  if (!in.outputs.empty()) {
+    table = device_table(call);
+  } else if (in.wgrad_ptrs && in.wgrad_ptrs->torch) {
+    table = nb::borrow(in.wgrad_ptrs->object);
+  }
+  launch(executable, call.operands);
+  if (table.is_valid()) record_pointers(table, call);
+}
+
+void check_grad(const Arguments& in) {
+  refuse_detached(in.a, "a");
+  refuse_detached(in.b, "b");
+  if (in.wgrad) refuse_detached(*in.wgrad, "wgrad");
+  for (const TensorView& output : in.outputs) refuse_detached(output, "wgrad_ptrs");
+}
+
+}  // namespace
+
+std::string Contract::key() const {
+  const Problem& p = problem;
+  const ScaleSpec scales = p.scales.value_or(ScaleSpec{});
+  const std::array<std::int64_t, 26> fields = {
+      p.experts,
+      p.m,
+      p.n,
+      static_cast<std::int64_t>(p.a_dtype),
+      static_cast<std::int64_t>(p.b_dtype),
+      static_cast<std::int64_t>(p.a_major),
+      static_cast<std::int64_t>(p.b_major),
+      static_cast<std::int64_t>(p.input_order),
+      static_cast<std::int64_t>(p.scales.has_value()),
+      static_cast<std::int64_t>(scales.dtype),
+      scales.vec_size,
+      static_cast<std::int64_t>(scales.layout),
+      static_cast<std::int64_t>(scales.global_scale),
+      static_cast<std::int64_t>(p.wgrad_dtype),
+      static_cast<std::int64_t>(p.acc_dtype),
+      static_cast<std::int64_t>(p.output_mode),
+      p.wgrad_expert_stride,
+      p.wgrad_row_pitch,
+      static_cast<std::int64_t>(p.accumulate),
+      p.tiling.tile_m,
+      p.tiling.tile_n,
+      p.tiling.cluster_m,
+      p.tiling.cluster_n,
+      static_cast<std::int64_t>(place.kind),
+      place.ordinal,
+      static_cast<std::int64_t>(options.validate_device_data),
+  };
+  std::string bytes(sizeof fields, '\0');
+  std::memcpy(bytes.data(), fields.data(), sizeof fields);
+  return bytes + options.backend;
+}
+
+Contract describe(Api api, const Tensors& tensors, const Options& options, OutputForm form) {
+  return in_words_of(api, [&] {
+    const Arguments in = read(api, tensors);
+    Call call = read_call(in, options, form, api);
+    return Contract{std::move(call.problem), call.place, options, form};
+  });
+}
+
+Compiled::Compiled(Contract contract)
+    : contract_(std::move(contract)),
+      executable_(prepare(contract_.problem, device_at(contract_.place),
+                          {contract_.options.backend, contract_.options.validate_device_data})) {
+  // Later calls under the same key may have left the vector size to the dtype, or the reverse.
+  if (contract_.problem.scales) {
+    contract_.options.sf_vec_size = contract_.problem.scales->vec_size;
+  }
+}
+
+void Compiled::run(Api api, const Tensors& tensors, nb::handle stream) const {
+  in_words_of(api, [&] {
+    const Arguments in = read(api, tensors);
+    need_output(contract_.form, in);
+    check_grad(in);
+    const Problem& compiled = contract_.problem;
+    Call call = read_call(in, contract_.options, contract_.form, api, &compiled);
+    if (!same_contract(call.problem, compiled)) {
+      refuse_if_any(differences(call.problem, compiled));
+    }
+    if (call.place != contract_.place) {
+      refuse({"device", "a", "on " + to_string(call.place),
+              "on " + to_string(contract_.place) + ", as compiled"});
+    }
+    call.operands.stream = stream_handle(stream, in.a);
+    if (call.place.kind == DeviceKind::kCuda) {
+      launch_on_cuda(executable_, call, in);
+    } else {
+      launch(executable_, call.operands);
+    }
+  });
+}
+
+}  // namespace wgrad::python

@@ -1,0 +1,46 @@
+// Element types a tensor may arrive with, wider than those wgrad computes on.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "dlpack_abi.hpp"
+#include "wgrad/dtype.hpp"
+
+namespace wgrad::python {
+
+enum class Element : std::uint8_t {
+  kBf16,
+  kF16,
+  kF32,
+  kE4m3,
+  kE5m2,
+  kE8m0,
+  kE2m1Packed,    ///< two per byte
+  kE2m1Unpacked,  ///< one per byte, as ml_dtypes stores them
+  kU8,
+  kI32,
+  kI64,
+  kOther,
+};
+
+/// By the name a framework's dtype prints, with or without "torch.".
+Element element_of(std::string_view name);
+Element element_of(const dlpack::DataType& dtype, bool padded);
+/// By a numpy or torch dtype object; remembers the answer per object.
+Element element_of_dtype(nanobind::handle dtype);
+
+/// The element type wgrad computes on; uint8 holds packed FP4 in A and B. Nullopt: none.
+std::optional<DType> operand_dtype(Element element) noexcept;
+/// Type of an output; nullopt where wgrad writes no such type.
+std::optional<DType> output_dtype(Element element) noexcept;
+
+/// DType by its framework spelling; throws ValueError naming `field`.
+DType dtype_named(std::string_view name, const char* field);
+
+std::string_view name(Element element) noexcept;
+
+}  // namespace wgrad::python

@@ -1,0 +1,25 @@
+#include "frontend.hpp"
+
+#include <Python.h>
+
+#include "refuse.hpp"
+
+namespace wgrad::python {
+namespace nb = nanobind;
+
+nb::object torch_frontend(const char* function) {
+  return nb::module_::import_("wgrad.torch_frontend").attr(function);
+}
+
+void refuse_detached(const TensorView& view, const char* field) {
+  if (!view.torch) return;
+  static PyObject* const kRequiresGrad = PyUnicode_InternFromString("requires_grad");
+  const nb::object flag = nb::steal(PyObject_GetAttr(view.object.ptr(), kRequiresGrad));
+  if (!flag.is_valid()) throw nb::python_error();
+  if (flag.ptr() != Py_True || !nb::cast<bool>(torch_frontend("grad_enabled")())) return;
+  refuse({"requires-grad", field, "a tensor that requires grad",
+          "detached, or used under torch.no_grad() as in a backward pass: wgrad computes a "
+          "gradient and records none"});
+}
+
+}  // namespace wgrad::python

@@ -1,0 +1,18 @@
+// The package's torch_frontend.py, the only file that imports torch; reached only once a torch
+// tensor has been seen.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include "tensor_view.hpp"
+
+namespace wgrad::python {
+
+/// A function of wgrad.torch_frontend.
+nanobind::object torch_frontend(const char* function);
+
+/// Refuses a torch tensor that requires grad while gradients are recorded: the result would be
+/// detached without a word.
+void refuse_detached(const TensorView& view, const char* field);
+
+}  // namespace wgrad::python

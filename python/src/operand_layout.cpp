@@ -1,0 +1,68 @@
+#include "operand_layout.hpp"
+
+namespace wgrad::python {
+namespace {
+
+struct Axes {
+  std::int64_t tokens, extent;  // extents of the token axis and of the other
+  std::int64_t token_stride, extent_stride;
+
+  bool empty() const { return tokens == 0 || extent == 0; }
+  bool k_major() const { return empty() || tokens == 1 || token_stride == 1; }
+  bool mn_major() const { return empty() || extent == 1 || extent_stride == 1; }
+};
+
+/// Where both readings hold, the one with a single row: its leading dimension cannot be wrong.
+Major choose(const Axes& axes, Major preferred) {
+  if (axes.empty()) return preferred;
+  if (!axes.mn_major()) return Major::kK;
+  if (!axes.k_major()) return Major::kMn;
+  if (axes.tokens == 1 && axes.extent > 1) return Major::kMn;
+  if (axes.extent == 1 && axes.tokens > 1) return Major::kK;
+  return preferred;
+}
+
+DType read_dtype(const TensorView& view, const char* field, Reasons& out) {
+  const std::optional<DType> dtype = operand_dtype(view.element);
+  if (dtype) return *dtype;
+  if (view.element == Element::kE2m1Unpacked) {
+    out.push_back({"fp4-packing", field, "float4_e2m1fn, one element per byte",
+                   "packed two tokens per byte, as wgrad.pack_fp4 does it"});
+  } else {
+    out.push_back({"dtype", field, dtype_text(view),
+                   "bfloat16, float16, float8_e4m3fn, float8_e5m2, float4_e2m1fn_x2 or uint8 "
+                   "(packed FP4)"});
+  }
+  return DType::kBf16;
+}
+
+}  // namespace
+
+OperandLayout read_operand(const TensorView& view, const char* field, int token_axis,
+                           Major preferred, InputOrder order, Reasons& out) {
+  const auto k = static_cast<std::size_t>(token_axis);
+  const Axes axes{view.shape[k], view.shape[1 - k], view.strides[k], view.strides[1 - k]};
+  OperandLayout layout;
+  layout.dtype = read_dtype(view, field, out);
+  const std::int64_t packing = layout.dtype == DType::kE2m1 ? 2 : 1;
+  layout.tokens = axes.tokens * packing;
+  layout.extent = axes.extent;
+  if (!axes.k_major() && !axes.mn_major()) {
+    out.push_back({"layout", field, "strided by " + strides_text(view) + " elements",
+                   "contiguous along one of its axes, as a transposed or row-padded tensor is"});
+    return layout;
+  }
+  layout.major = choose(axes, packing == 2 && axes.k_major() ? Major::kK : preferred);
+  const bool k_major = layout.major == Major::kK;
+  const std::int64_t rows = k_major ? axes.extent : axes.tokens;
+  const bool ragged = k_major && order == InputOrder::kTensorRagged;
+  if (axes.empty() || rows == 1 || ragged) return layout;
+  layout.ld = (k_major ? axes.extent_stride : axes.token_stride) * packing;
+  if (layout.ld == 0) {
+    out.push_back({"layout", field, "broadcast: its rows share memory (stride 0)",
+                   "a tensor whose rows lie apart"});
+  }
+  return layout;
+}
+
+}  // namespace wgrad::python

@@ -1,0 +1,20 @@
+// A and B: which axis is contiguous, how many tokens, how far apart the rows.
+#pragma once
+
+#include "call.hpp"
+
+namespace wgrad::python {
+
+struct OperandLayout {
+  DType dtype = DType::kBf16;
+  Major major = Major::kK;
+  std::int64_t tokens = 0;  ///< unpacked
+  std::int64_t extent = 0;  ///< M of A, N of B
+  std::int64_t ld = 0;      ///< elements between rows; 0: packed, or without meaning
+};
+
+/// Reads a 2-D `view` whose tokens lie along `token_axis`. Adds to `out` what cannot be read.
+OperandLayout read_operand(const TensorView& view, const char* field, int token_axis,
+                           Major preferred, InputOrder order, Reasons& out);
+
+}  // namespace wgrad::python

@@ -1,0 +1,70 @@
+"""wgrad: grouped weight gradients for mixture-of-experts layers.
+
+Tokens are sorted by expert; expert e owns the tokens from offsets[e-1] (0 for the first) to
+offsets[e]. With A = X^T of shape (M, T) and B = dY of shape (T, N)::
+
+    Wgrad[e] = A[:, begin:end] @ B[begin:end, :]          for e = 0 .. E-1
+
+``grouped_wgrad`` is the natural spelling for token-major activations. ``GroupedGemmWgradSm100`` and
+``grouped_gemm_wgrad_wrapper_sm100`` keep the names and parameters of cuDNN Frontend's experimental
+API, so that code written for it runs with ``import wgrad as cudnn``; they serve every device wgrad
+supports. ``support`` says what runs here and why not.
+
+Tensors may be numpy arrays (with ml_dtypes), torch tensors, or anything that speaks DLPack or the
+buffer protocol; none is copied. Bad arguments raise ``wgrad.ValueError`` and missing capabilities
+``wgrad.RuntimeError``, both subclasses of the built-in classes.
+"""
+
+from ._core import (
+    Candidate,
+    DeviceFault,
+    DeviceSpec,
+    Explanation,
+    Problem,
+    Reason,
+    RuntimeError,  # noqa: A004
+    Support,
+    ValueError,  # noqa: A004
+)
+from .cache import clear_caches
+from .natural import grouped_wgrad
+from .operator import GroupedGemmWgrad, GroupedGemmWgradSm100, WGradInputOrder
+from .quantize import Quantized, pack_fp4, quantize, swizzle_scales, unswizzle_scales
+from .support import devices, explain, support
+from .tuple_dict import TupleDict
+from .wrapper import (
+    _cache_of_GroupedGemmWgradSm100Objects,
+    get_grouped_gemm_wgrad_workspace_size_sm100,
+    grouped_gemm_wgrad_jax_sm100,
+    grouped_gemm_wgrad_wrapper_sm100,
+)
+
+__version__ = "0.1.0"
+
+# wgrad.ValueError and wgrad.RuntimeError stay out, so that a star import hides no built-in.
+__all__ = [
+    "Candidate",
+    "DeviceFault",
+    "DeviceSpec",
+    "Explanation",
+    "GroupedGemmWgrad",
+    "GroupedGemmWgradSm100",
+    "Problem",
+    "Quantized",
+    "Reason",
+    "Support",
+    "TupleDict",
+    "WGradInputOrder",
+    "clear_caches",
+    "devices",
+    "explain",
+    "get_grouped_gemm_wgrad_workspace_size_sm100",
+    "grouped_gemm_wgrad_jax_sm100",
+    "grouped_gemm_wgrad_wrapper_sm100",
+    "grouped_wgrad",
+    "pack_fp4",
+    "quantize",
+    "support",
+    "swizzle_scales",
+    "unswizzle_scales",
+]

@@ -1,0 +1,237 @@
+"""The C++ side of the wgrad package."""
+
+import builtins
+import enum
+from typing import Any
+
+class ValueError(builtins.ValueError):
+    reasons: tuple[Reason, ...]
+
+class RuntimeError(builtins.RuntimeError):
+    reasons: tuple[Reason, ...]
+
+class Problem:
+    def __init__(
+        self,
+        *,
+        experts: int,
+        m: int,
+        n: int,
+        tokens: int,
+        a_dtype: str = ...,
+        b_dtype: str | None = ...,
+        a_major: str = ...,
+        b_major: str = ...,
+        input_order: str = ...,
+        scale_dtype: str | None = ...,
+        sf_vec_size: int = ...,
+        scale_layout: str = ...,
+        global_scale: bool = ...,
+        wgrad_dtype: str = ...,
+        acc_dtype: str = ...,
+        output_mode: str = ...,
+        wgrad_expert_stride: int = ...,
+        wgrad_row_pitch: int = ...,
+        accumulate: bool = ...,
+        mma_tiler_mn: tuple[int, int] = ...,
+        cluster_shape_mn: tuple[int, int] | None = ...,
+    ) -> None: ...
+    @property
+    def experts(self) -> int: ...
+    @property
+    def m(self) -> int: ...
+    @property
+    def n(self) -> int: ...
+    @property
+    def tokens(self) -> int: ...
+    @property
+    def accumulate(self) -> bool: ...
+    @property
+    def wgrad_expert_stride(self) -> int: ...
+    @property
+    def wgrad_row_pitch(self) -> int: ...
+    @property
+    def a_dtype(self) -> str: ...
+    @property
+    def b_dtype(self) -> str: ...
+    @property
+    def wgrad_dtype(self) -> str: ...
+    @property
+    def a_major(self) -> str: ...
+    @property
+    def b_major(self) -> str: ...
+    @property
+    def input_order(self) -> str: ...
+    @property
+    def output_mode(self) -> str: ...
+    @property
+    def format(self) -> str | None: ...
+
+class DeviceSpec:
+    name: str
+    arch: int
+    sm_count: int
+    smem_bytes: int
+    l2_bytes: int
+    threads: int
+    avx512_bf16: bool
+    amx_bf16: bool
+    def __init__(
+        self,
+        *,
+        kind: str,
+        name: str = ...,
+        arch: int = ...,
+        sm_count: int = ...,
+        smem_bytes: int = ...,
+        l2_bytes: int = ...,
+        threads: int = ...,
+        avx512_bf16: bool = ...,
+        amx_bf16: bool = ...,
+    ) -> None: ...
+    @property
+    def kind(self) -> str: ...
+
+class Reason:
+    @property
+    def rule(self) -> str: ...
+    @property
+    def field(self) -> str: ...
+    @property
+    def got(self) -> str: ...
+    @property
+    def need(self) -> str: ...
+    @property
+    def bad_argument(self) -> bool: ...
+
+class Support:
+    @property
+    def reasons(self) -> list[Reason]: ...
+    def __bool__(self) -> bool: ...
+
+class Candidate:
+    @property
+    def backend(self) -> str: ...
+    @property
+    def plan(self) -> str: ...
+    @property
+    def predicted_ms(self) -> float: ...
+    @property
+    def bound(self) -> str: ...
+    @property
+    def reasons(self) -> list[Reason]: ...
+
+class Explanation:
+    @property
+    def candidates(self) -> list[Candidate]: ...
+    @property
+    def notes(self) -> list[str]: ...
+
+class DeviceFault:
+    @property
+    def what(self) -> str: ...
+    @property
+    def expert(self) -> int: ...
+    @property
+    def value(self) -> int: ...
+    @property
+    def limit(self) -> int: ...
+
+class Api(enum.Enum):
+    SAMPLE = 0
+    CALL = 1
+    NATURAL = 2
+
+class Options:
+    def __init__(
+        self,
+        *,
+        mma_tiler_mn: tuple[int, int] = ...,
+        cluster_shape_mn: tuple[int, int] | None = ...,
+        sf_vec_size: int = ...,
+        scale_layout: str = ...,
+        input_order: str = ...,
+        accumulate: bool = ...,
+        wgrad_dtype: str | None = ...,
+        acc_dtype: str | None = ...,
+        sf_fp8_dtype_override: str = ...,
+        backend: str = ...,
+        validate_device_data: bool = ...,
+    ) -> None: ...
+
+class Contract:
+    @property
+    def key(self) -> bytes: ...
+    @property
+    def problem(self) -> Problem: ...
+    @property
+    def wgrad_shape(self) -> tuple[int, int, int]: ...
+    @property
+    def wgrad_dtype(self) -> str: ...
+    @property
+    def device(self) -> str: ...
+    @property
+    def device_spec(self) -> DeviceSpec: ...
+    def support(self, api: Api, device: DeviceSpec | None = ...) -> Support: ...
+    def require_support(self, api: Api) -> None: ...
+    def compile(self, api: Api) -> Compiled: ...
+
+class Compiled:
+    def run(
+        self,
+        api: Api,
+        a: Any,
+        b: Any,
+        sfa: Any,
+        sfb: Any,
+        offsets: Any,
+        wgrad: Any,
+        wgrad_ptrs: Any,
+        global_scale_a: Any,
+        global_scale_b: Any,
+        stream: Any,
+        workspace: Any,
+    ) -> None: ...
+    def fault(self) -> DeviceFault | None: ...
+    def clear_fault(self) -> None: ...
+    @property
+    def workspace_bytes(self) -> int: ...
+    @property
+    def backend(self) -> str: ...
+    @property
+    def plan(self) -> str: ...
+
+def describe(
+    api: Api,
+    a: Any,
+    b: Any,
+    sfa: Any,
+    sfb: Any,
+    offsets: Any,
+    wgrad: Any,
+    wgrad_ptrs: Any,
+    global_scale_a: Any,
+    global_scale_b: Any,
+    options: Options,
+    pointers: bool,
+) -> Contract: ...
+def check_support(problem: Problem, device: DeviceSpec, backend: str = ...) -> Support: ...
+def explain(problem: Problem, device: DeviceSpec) -> Explanation: ...
+def cpu_device() -> DeviceSpec: ...
+def cuda_device(ordinal: int) -> DeviceSpec: ...
+def cuda_device_count() -> int: ...
+def quantize(
+    x: Any,
+    offsets: Any,
+    format: str,
+    element: str,
+    major: str,
+    input_order: str,
+    layout: str,
+    padding: int,
+) -> tuple[Any, Any, int, Any]: ...
+def scale_cols(offsets: Any, vec_size: int, layout: str) -> int: ...
+def swizzle_scales(
+    scales: Any, rows: int, offsets: Any, vec_size: int, padding: int
+) -> Any: ...
+def unswizzle_scales(scales: Any, rows: int, offsets: Any, vec_size: int) -> Any: ...

@@ -1,0 +1,127 @@
+"""Everything but tensors of a call, checked once and remembered."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from ._core import Options, ValueError
+from ._dtypes import dtype_name
+
+_INT32_MAX = 2**31 - 1
+
+
+def options(
+    mma_tiler_mn: Any = (256, 256),
+    cluster_shape_mn: Any = None,
+    sf_vec_size: Any = None,
+    input_order: Any = "tensor2d",
+    accumulate: Any = False,
+    wgrad_dtype: Any = None,
+    acc_dtype: Any = None,
+    sf_fp8_dtype_override: Any = None,
+    compact_scales: Any = False,
+    backend: Any = None,
+    validate_device_data: Any = False,
+    natural: bool = False,
+) -> Options:
+    """The Options of these values. Raises ValueError naming the argument that makes no sense.
+
+    `natural`: messages use the argument names of grouped_wgrad.
+    """
+    given = (
+        mma_tiler_mn,
+        cluster_shape_mn,
+        sf_vec_size,
+        input_order,
+        accumulate,
+        wgrad_dtype,
+        acc_dtype,
+        sf_fp8_dtype_override,
+        compact_scales,
+        backend,
+        validate_device_data,
+        natural,
+    )
+    try:
+        return _remembered(*given)
+    except TypeError:  # a list instead of a tuple has no hash
+        return _build(*given)
+
+
+def _build(
+    mma_tiler_mn: Any,
+    cluster_shape_mn: Any,
+    sf_vec_size: Any,
+    input_order: Any,
+    accumulate: Any,
+    wgrad_dtype: Any,
+    acc_dtype: Any,
+    sf_fp8_dtype_override: Any,
+    compact_scales: Any,
+    backend: Any,
+    validate_device_data: Any,
+    natural: bool,
+) -> Options:
+    out_dtype = "out_dtype" if natural else "wgrad_dtype"
+    return Options(
+        mma_tiler_mn=_pair(mma_tiler_mn, "mma_tiler_mn"),
+        cluster_shape_mn=None
+        if cluster_shape_mn is None
+        else _pair(cluster_shape_mn, "cluster_shape_mn"),
+        sf_vec_size=_vec_size(sf_vec_size),
+        scale_layout="compact" if _flag(compact_scales, "compact_scales") else "swizzled",
+        input_order=str(getattr(input_order, "value", input_order)),
+        accumulate=_flag(accumulate, "accumulate" if natural else "accumulate_on_output"),
+        wgrad_dtype=None if wgrad_dtype is None else _float(wgrad_dtype, out_dtype),
+        acc_dtype=None if acc_dtype is None else _float(acc_dtype, "acc_dtype"),
+        sf_fp8_dtype_override=""
+        if sf_fp8_dtype_override is None
+        else repr(sf_fp8_dtype_override),
+        backend=backend or "",
+        validate_device_data=_flag(validate_device_data, "validate_device_data"),
+    )
+
+
+_remembered = functools.lru_cache(maxsize=1024)(_build)
+
+
+def refuse(argument: str, got: str, need: str) -> ValueError:
+    """The error for one bad argument, in the sentence that C++ uses too."""
+    return ValueError(f"wgrad: {argument} is {got}; it must be {need}")
+
+
+def _int32(value: Any) -> bool:
+    return (
+        isinstance(value, int) and not isinstance(value, bool) and -_INT32_MAX <= value <= _INT32_MAX
+    )
+
+
+def _pair(value: Any, argument: str) -> tuple[int, int]:
+    if isinstance(value, (tuple, list)) and len(value) == 2 and all(map(_int32, value)):
+        return (value[0], value[1])
+    raise refuse(argument, repr(value), "a pair of integers (M, N)")
+
+
+def _vec_size(value: Any) -> int:
+    if value is None:
+        return 0
+    if _int32(value):
+        return value if value != 0 else -1  # 0 is Options' "not given"
+    raise refuse("sf_vec_size", repr(value), "16 or 32")
+
+
+def _flag(value: Any, argument: str) -> bool:
+    if value is True or value is False:
+        return value
+    if type(value).__name__ in ("bool_", "bool"):  # numpy's
+        return bool(value)
+    raise refuse(argument, repr(value), "True or False")
+
+
+def _float(dtype: Any, argument: str) -> str:
+    name = dtype_name(dtype, argument)
+    if name in ("bfloat16", "float16", "float32"):
+        return name
+    need = "float32" if argument == "acc_dtype" else "bfloat16, float16 or float32"
+    raise refuse(argument, name, need)

@@ -1,0 +1,140 @@
+"""The natural spelling, for token-major activations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import cache
+from ._core import Api, describe
+from ._options import options, refuse
+from ._tensors import new_output
+from .quantize import Quantized, pack_if_unpacked
+
+
+def grouped_wgrad(
+    x: Any,
+    dy: Any,
+    offsets: Any,
+    out: Any = None,
+    accumulate: bool = False,
+    *,
+    out_dtype: Any = None,
+    x_scale: Any = None,
+    dy_scale: Any = None,
+    x_global_scale: Any = None,
+    dy_global_scale: Any = None,
+    sf_vec_size: int | None = None,
+    compact_scales: bool = False,
+    input_order: Any = "tensor2d",
+    acc_dtype: Any = None,
+    mma_tiler_mn: tuple[int, int] = (256, 256),
+    cluster_shape_mn: tuple[int, int] | None = None,
+    backend: str | None = None,
+    validate_device_data: bool = False,
+    stream: Any = None,
+    workspace: Any = None,
+) -> Any:
+    """Weight gradient of every expert: ``out[e] = x[begin:end].T @ dy[begin:end]``.
+
+    Args:
+        x: (T, M) activations, tokens sorted by expert; bfloat16 or float16 with one contiguous
+            axis, or a block-scaled operand: a ``Quantized``, or its elements with ``x_scale``.
+            FP8 is (T, M); packed FP4 is (T/2, M) with tokens contiguous, two per byte.
+        dy: (T, N) gradients of the layer's output, of x's dtype.
+        offsets: (E,) int32, the cumulative ends of the experts. Rows past the last are never read.
+        out: None for a new (E, M, N) tensor; an (E, M, N) tensor to write, contiguous along N and
+            otherwise padded at will; or a list of E contiguous (M, N) tensors.
+        accumulate: add to ``out``, straight from the float32 accumulator; an expert without tokens
+            leaves its part unchanged. False: overwrite, and zeros for an expert without tokens.
+        out_dtype: bfloat16, float16 or float32. Default: out's dtype, else x's (bfloat16 for a
+            block-scaled x).
+        x_scale, dy_scale: float8_e8m0fnu, float8_e4m3fn or uint8 scale factors in the swizzled
+            layout, 2-D (round_up(M, 128), cols) or flat; (M, cols) with ``compact_scales``.
+        x_global_scale, dy_global_scale: (E,) float32; NVFP4 needs them.
+        sf_vec_size: tokens a scale factor covers. Default: 16 for float8_e4m3fn scale factors,
+            else 32; uint8 scale factors of FP4 need it given.
+        input_order: 'tensor2d', or 'tensor_ragged' where K-major expert blocks follow one another.
+        mma_tiler_mn, cluster_shape_mn: the GPU kernel's tile; by default wgrad chooses.
+        backend: None: the first that supports the problem; 'reference' computes in plain loops.
+        validate_device_data: check offsets before the run on a GPU too, which synchronises.
+        stream: CUDA stream as integer, torch stream or CUstream. Default: torch's current stream of
+            the tensors' device; must be None on a CPU.
+        workspace: uint8 tensor for the kernel's mutable state, on the tensors' device.
+
+    Returns:
+        ``out`` as given, or the new (E, M, N) tensor of x's framework and device.
+
+    The tensors are used where they lie. The one exception is a numpy array of ml_dtypes'
+    float4_e2m1fn, one element per byte, which is packed first (see ``pack_fp4``).
+
+    Raises:
+        ValueError: a bad argument, by name; also a torch tensor that requires grad while gradients
+            are recorded, since the result would be detached silently.
+        RuntimeError: no backend runs this problem on the tensors' device.
+    """
+    if isinstance(x, Quantized):
+        x, x_scale, x_global_scale = _unwrap(x, x_scale, x_global_scale, "x")
+    if isinstance(dy, Quantized):
+        dy, dy_scale, dy_global_scale = _unwrap(dy, dy_scale, dy_global_scale, "dy")
+    x = pack_if_unpacked(x)
+    dy = pack_if_unpacked(dy)
+    chosen = options(
+        mma_tiler_mn,
+        cluster_shape_mn,
+        sf_vec_size,
+        input_order,
+        accumulate,
+        out_dtype,
+        acc_dtype,
+        None,
+        compact_scales,
+        backend,
+        validate_device_data,
+        True,
+    )
+    separate = isinstance(out, (list, tuple))
+    whole, parts = (None, out) if separate else (out, None)
+    contract = describe(
+        Api.NATURAL,
+        x,
+        dy,
+        x_scale,
+        dy_scale,
+        offsets,
+        whole,
+        parts,
+        x_global_scale,
+        dy_global_scale,
+        chosen,
+        separate,
+    )
+    operator = cache.compiled(contract)
+    if out is None:
+        out = whole = new_output(
+            x, contract.wgrad_shape, contract.wgrad_dtype, accumulate, stream
+        )
+    operator.run(
+        Api.NATURAL,
+        x,
+        dy,
+        x_scale,
+        dy_scale,
+        offsets,
+        whole,
+        parts,
+        x_global_scale,
+        dy_global_scale,
+        stream,
+        workspace,
+    )
+    return out
+
+
+def _unwrap(operand: Quantized, scale: Any, global_scale: Any, argument: str) -> tuple[Any, ...]:
+    if scale is not None or global_scale is not None:
+        raise refuse(
+            f"{argument}_scale or {argument}_global_scale",
+            "given",
+            f"None: {argument} is a Quantized and brings its own",
+        )
+    return operand.elements, operand.scales, operand.global_scale

@@ -1,0 +1,306 @@
+"""The operator class: check_support, compile, execute."""
+
+from __future__ import annotations
+
+import enum
+import logging
+from typing import Any
+
+from ._core import Api, Compiled, Contract, DeviceFault, RuntimeError, describe
+from ._options import options, refuse
+
+_MODES = (
+    "either sample_wgrad for dense mode, or num_experts, wgrad_shape and wgrad_dtype for discrete "
+    "mode, but not both"
+)
+
+
+class WGradInputOrder(str, enum.Enum):
+    """How the experts' tokens lie in A and B; the plain strings are accepted too."""
+
+    Tensor2D = "tensor2d"  #: one 2-D tensor each, with the strides it declares
+    TensorRagged = "tensor_ragged"  #: K-contiguous expert blocks, one after another
+
+
+class GroupedGemmWgrad:
+    """An operator for ``Wgrad[e] = A[:, begin:end] @ B[begin:end, :]``, compiled once.
+
+    ``check_support()``, ``compile()``, then ``execute(...)`` any number of times, from any thread:
+    with another T, other counts, addresses and streams. E, M, N, dtypes, majors, the output's
+    strides, tiling and accumulate are those of the samples. Dense mode takes ``sample_wgrad``;
+    discrete mode takes ``num_experts``, ``wgrad_shape`` and ``wgrad_dtype``.
+
+    Args:
+        sample_a: (M, T), K-major or M-major; bfloat16, float16, FP8, or packed FP4 (M, T/2).
+        sample_b: (T, N), K-major or N-major, of sample_a's dtype.
+        sample_sfa, sample_sfb: scale factors of a block-scaled format, swizzled, 2-D
+            (round_up(M, 128), cols) or flat; None for 16-bit operands.
+        sample_offsets: (E,) int32, the cumulative ends of the experts.
+        sample_wgrad: (E, M, N) bfloat16, float16 or float32, contiguous along N (dense mode).
+        sample_wgrad_expert: (M, N) or (M, N, 1), one contiguous expert of a discrete output.
+        num_experts, wgrad_shape, wgrad_dtype: E, (M, N) and the output's dtype (discrete mode). A
+            sample_wgrad's own dtype wins over the default; another explicit one is refused.
+        sample_global_scale_a, sample_global_scale_b: (E,) float32, both or neither; NVFP4 needs
+            them.
+        acc_dtype: float32, nothing else.
+        mma_tiler_mn, cluster_shape_mn: the GPU kernel's tile; (256, 256) and None leave the choice
+            to wgrad. Without effect on a CPU.
+        sf_vec_size: tokens a scale factor covers: 16 (NVFP4) or 32; 16 for 16-bit operands.
+        accumulate_on_output: add to the output instead of overwriting it.
+        input_order: 'tensor2d' or 'tensor_ragged'.
+        sf_fp8_dtype_override: None, nothing else.
+        compact_scales: scale factors are (M, cols) and (N, cols), unswizzled.
+        backend: None: the first that supports the problem.
+        validate_device_data: check offsets and pointers before each run on a GPU too.
+
+    The constructor never raises for bad values: check_support() does.
+    """
+
+    #: Whether a discrete execute may be given wgrad_tensor and wgrad_ptrs at once.
+    _takes_both_outputs = False
+
+    def __init__(
+        self,
+        sample_a: Any,
+        sample_b: Any,
+        sample_sfa: Any,
+        sample_sfb: Any,
+        sample_offsets: Any,
+        sample_wgrad: Any = None,
+        sample_wgrad_expert: Any = None,
+        num_experts: int | None = None,
+        wgrad_shape: tuple[int, int] | None = None,
+        wgrad_dtype: Any = None,
+        sample_global_scale_a: Any = None,
+        sample_global_scale_b: Any = None,
+        acc_dtype: Any = None,
+        mma_tiler_mn: tuple[int, int] = (256, 256),
+        cluster_shape_mn: tuple[int, int] | None = None,
+        sf_vec_size: int = 16,
+        accumulate_on_output: bool = False,
+        input_order: Any = WGradInputOrder.Tensor2D,
+        *,
+        sf_fp8_dtype_override: Any = None,
+        compact_scales: bool = False,
+        backend: str | None = None,
+        validate_device_data: bool = False,
+    ) -> None:
+        _note_experimental(type(self).__name__)
+        self._samples: tuple[Any, ...] | None = (
+            sample_a,
+            sample_b,
+            sample_sfa,
+            sample_sfb,
+            sample_offsets,
+            sample_wgrad,
+            sample_global_scale_a,
+            sample_global_scale_b,
+        )
+        self._sample_wgrad_expert = sample_wgrad_expert
+        self._discrete = (num_experts, wgrad_shape, wgrad_dtype)
+        self._choices = (
+            mma_tiler_mn,
+            cluster_shape_mn,
+            sf_vec_size,
+            input_order,
+            accumulate_on_output,
+            wgrad_dtype,
+            acc_dtype,
+            sf_fp8_dtype_override,
+            compact_scales,
+            backend,
+            validate_device_data,
+        )
+        self.weight_mode: str | None = None  #: 'dense' or 'discrete', known after check_support()
+        self._contracts: tuple[Contract, Contract | None] | None = None
+        self._stacked: Compiled | None = None
+        self._pointers: Compiled | None = None
+
+    def check_support(self) -> bool:
+        """True where this operator can run on the samples' device.
+
+        May be called again; the samples are released after the first success.
+
+        Raises:
+            ValueError: a bad argument, by name.
+            RuntimeError: no backend of this build runs it on that device.
+        """
+        if self._samples is not None:
+            self._contracts = self._read_samples(self._samples)
+        assert self._contracts is not None
+        for contract in self._contracts:
+            if contract is not None:
+                contract.require_support(Api.SAMPLE)
+        self._samples = None
+        self._sample_wgrad_expert = None
+        return True
+
+    def compile(self) -> None:
+        """Plans and builds, after check_support() where that was not called yet.
+
+        Does nothing when already compiled. Launches nothing.
+        """
+        if self._stacked is not None:
+            return
+        if self._contracts is None:
+            self.check_support()
+        assert self._contracts is not None
+        stacked, pointers = self._contracts
+        if pointers is not None:
+            self._pointers = pointers.compile(Api.SAMPLE)
+        self._stacked = stacked.compile(Api.SAMPLE)
+
+    def execute(
+        self,
+        a_tensor: Any,
+        b_tensor: Any,
+        sfa_tensor: Any,
+        sfb_tensor: Any,
+        offsets_tensor: Any,
+        wgrad_tensor: Any = None,
+        wgrad_ptrs: Any = None,
+        global_scale_a: Any = None,
+        global_scale_b: Any = None,
+        current_stream: Any = None,
+        *,
+        descriptor_workspace: Any = None,
+    ) -> None:
+        """Computes one call into ``wgrad_tensor``, or through ``wgrad_ptrs`` in discrete mode.
+
+        Args:
+            a_tensor, b_tensor, sfa_tensor, sfb_tensor, global_scale_a, global_scale_b: as the
+                samples, with any T.
+            offsets_tensor: (E,) int32, the cumulative ends of the experts.
+            wgrad_tensor: (E, M, N) output; in discrete mode a stacked one.
+            wgrad_ptrs: (E,) int64 addresses of the experts' (M, N) outputs, 16-byte aligned, on the
+                operands' device (discrete mode). The caller keeps the outputs alive.
+            current_stream: integer handle, torch stream or CUstream; None: torch's current stream
+                of the tensors' device. Must be None on a CPU.
+            descriptor_workspace: uint8 tensor of the queried size on the operands' device.
+
+        Raises:
+            RuntimeError: compile() was not called.
+            ValueError: tensors that differ from the samples in more than T, or both outputs.
+        """
+        compiled = self._stacked if wgrad_ptrs is None else self._pointers
+        if compiled is None or (wgrad_ptrs is not None and wgrad_tensor is not None):
+            compiled = self._select(wgrad_tensor)
+        compiled.run(
+            Api.CALL,
+            a_tensor,
+            b_tensor,
+            sfa_tensor,
+            sfb_tensor,
+            offsets_tensor,
+            wgrad_tensor,
+            wgrad_ptrs,
+            global_scale_a,
+            global_scale_b,
+            current_stream,
+            descriptor_workspace,
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
+        """compile() where needed, then execute(...)."""
+        self.compile()
+        return self.execute(*args, **kwargs)
+
+    def scratch_workspace_bytes(self) -> int:
+        """Bytes a descriptor_workspace of this operator needs; available after compile()."""
+        if self._stacked is None:
+            raise RuntimeError("wgrad: kernel not compiled; call compile() first")
+        sizes = [self._stacked.workspace_bytes]
+        if self._pointers is not None:
+            sizes.append(self._pointers.workspace_bytes)
+        return max(sizes)
+
+    def fault(self) -> DeviceFault | None:
+        """The first fault in device data since compile() or clear_fault(); None: none seen."""
+        compiled = [c for c in (self._stacked, self._pointers) if c is not None]
+        return next((seen for c in compiled if (seen := c.fault()) is not None), None)
+
+    def clear_fault(self) -> None:
+        """Forgets the fault that fault() tells."""
+        for compiled in (self._stacked, self._pointers):
+            if compiled is not None:
+                compiled.clear_fault()
+
+    def _select(self, wgrad_tensor: Any) -> Compiled:
+        """The form for a call with wgrad_ptrs, or before compile(): mostly refusals."""
+        if self._stacked is None:
+            raise RuntimeError("wgrad: kernel not compiled; call compile() first")
+        if self._pointers is None:
+            raise refuse("wgrad_ptrs", "given", "None in dense mode, where wgrad_tensor is written")
+        if wgrad_tensor is not None and not self._takes_both_outputs:
+            raise refuse("wgrad_ptrs", "given", "None together with wgrad_tensor: give one of them")
+        return self._pointers
+
+    def _read_samples(self, samples: tuple[Any, ...]) -> tuple[Contract, Contract | None]:
+        a, b, sfa, sfb, offsets, wgrad, global_scale_a, global_scale_b = samples
+        num_experts, wgrad_shape, wgrad_dtype = self._discrete
+        if (wgrad is None) == (num_experts is None):
+            given = "both" if wgrad is not None else "neither"
+            raise refuse("sample_wgrad and num_experts", f"{given} given", _MODES)
+        chosen = options(*self._choices)
+
+        def contract(pointers: bool) -> Contract:
+            return describe(
+                Api.SAMPLE,
+                a,
+                b,
+                sfa,
+                sfb,
+                offsets,
+                wgrad,
+                None,
+                global_scale_a,
+                global_scale_b,
+                chosen,
+                pointers,
+            )
+
+        stacked = contract(False)
+        if wgrad is not None:
+            self.weight_mode = "dense"
+            return stacked, None
+        self._check_discrete(stacked, num_experts, wgrad_shape, wgrad_dtype)
+        self.weight_mode = "discrete"
+        return stacked, contract(True)
+
+    def _check_discrete(
+        self, contract: Contract, num_experts: Any, wgrad_shape: Any, wgrad_dtype: Any
+    ) -> None:
+        experts, m, n = contract.wgrad_shape
+        for name, value in (("wgrad_shape", wgrad_shape), ("wgrad_dtype", wgrad_dtype)):
+            if value is None:
+                raise refuse(name, "None", "given in discrete mode")
+        if num_experts != experts:
+            raise refuse("num_experts", repr(num_experts), f"{experts}, as sample_offsets is long")
+        if tuple(wgrad_shape) != (m, n):
+            raise refuse("wgrad_shape", repr(wgrad_shape), f"(M, N) = ({m}, {n})")
+        expert = self._sample_wgrad_expert
+        if expert is not None and tuple(expert.shape) not in ((m, n), (m, n, 1)):
+            raise refuse(
+                "sample_wgrad_expert",
+                f"of shape {tuple(expert.shape)}",
+                f"(M, N) = ({m}, {n}), or ({m}, {n}, 1)",
+            )
+
+
+class GroupedGemmWgradSm100(GroupedGemmWgrad):
+    __doc__ = (GroupedGemmWgrad.__doc__ or "") + """
+    The drop-in name: it serves every device wgrad supports. Unlike GroupedGemmWgrad, a discrete
+    execute() accepts wgrad_tensor and wgrad_ptrs at once, as the reference does: the results go
+    through the pointers, and wgrad_tensor is only checked.
+    """
+
+    _takes_both_outputs = True
+
+
+_noted: set[str] = set()
+
+
+def _note_experimental(name: str) -> None:
+    if name not in _noted:
+        _noted.add(name)
+        logging.getLogger(name).warning("%s is an experimental API", name)

@@ -1,0 +1,191 @@
+"""Block-scaled operands from float data, and the storage of their scale factors."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from . import _core
+from ._dtypes import dtype_name
+from ._options import refuse
+from ._tensors import is_torch, numpy_dtype
+
+_SCALE_DTYPES = {"mxfp8": "float8_e8m0fnu", "mxfp4": "float8_e8m0fnu", "nvfp4": "float8_e4m3fn"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Quantized:
+    """One block-scaled operand, as grouped_wgrad takes it.
+
+    The drop-in functions take ``q.elements.T`` as a_tensor and ``q.elements`` as b_tensor.
+    """
+
+    elements: Any  #: (T, rows) FP8, or (T/2, rows) packed FP4 with strides (1, T/2)
+    scales: Any  #: (round_up(rows, 128), cols) swizzled, or (rows, cols) compact
+    global_scale: Any | None  #: (E,) float32 for NVFP4, else None
+    format: str  #: 'mxfp8', 'mxfp4' or 'nvfp4'
+    sf_vec_size: int  #: tokens a scale factor covers: 32, or 16 for NVFP4
+
+
+def quantize(
+    x: Any,
+    offsets: Any,
+    format: str = "mxfp8",
+    *,
+    element: Any = None,
+    major: str = "k",
+    input_order: str = "tensor2d",
+    compact: bool = False,
+    scale_padding: int = 0,
+) -> Quantized:
+    """Quantises token-major data along tokens, in blocks that restart at each expert's begin.
+
+    Args:
+        x: (T, rows) float array or CPU tensor: activations or gradients, tokens sorted by expert.
+        offsets: (E,) int32 array or CPU tensor, the cumulative ends of the experts. Tokens past the
+            last are never read and become zeros.
+        format: 'mxfp8', 'mxfp4' or 'nvfp4'.
+        element: for MXFP8 float8_e4m3fn (default) or float8_e5m2.
+        major: 'k' (tokens contiguous) or 'mn' (features contiguous); FP4 is 'k' only.
+        input_order: 'tensor2d' or 'tensor_ragged'.
+        compact: scale factors as (rows, cols) without the swizzled layout's padding.
+        scale_padding: byte written where the swizzled layout pads.
+
+    Returns:
+        A Quantized of x's framework.
+
+    Raises:
+        ValueError: offsets that decrease or exceed T; an FP4 expert that begins at an odd token; a
+            format, element or shape that is none of the above.
+    """
+    source = _as_float(x)
+    fp4 = format in ("mxfp4", "nvfp4")
+    name = dtype_name(element or ("float4_e2m1fn" if fp4 else "float8_e4m3fn"), "element")
+    raw, scales, cols, global_scales = _core.quantize(
+        source,
+        offsets,
+        format,
+        name,
+        major,
+        input_order,
+        "compact" if compact else "swizzled",
+        scale_padding,
+    )
+    tokens, rows = source.shape
+    stored = tokens // 2 if fp4 else tokens
+    elements = raw.reshape(rows, stored).T if major == "k" else raw.reshape(stored, rows)
+    scale_rows = rows if compact else -(-rows // 128) * 128
+    wrap = _wrap_torch if is_torch(x) else _wrap_numpy
+    return Quantized(
+        elements=wrap(elements, "float4_e2m1fn_x2" if fp4 else name),
+        scales=wrap(scales.reshape(scale_rows, cols), _SCALE_DTYPES[format]),
+        global_scale=wrap(global_scales, "float32") if format == "nvfp4" else None,
+        format=format,
+        sf_vec_size=16 if format == "nvfp4" else 32,
+    )
+
+
+def pack_fp4(x: Any) -> Any:
+    """Packs a (T, rows) numpy array of float4_e2m1fn, one per byte, two tokens to a byte.
+
+    The even token takes the low nibble. The result is uint8, (T/2, rows) with strides (1, T/2), as
+    grouped_wgrad and the drop-in functions (transposed for A) take it.
+
+    Raises:
+        ValueError: another dtype or rank, or an odd T.
+    """
+    import numpy
+
+    array = numpy.asarray(x)
+    if array.dtype.name != "float4_e2m1fn" or array.ndim != 2 or array.shape[0] % 2 != 0:
+        raise refuse(
+            "x",
+            f"{array.dtype.name} of shape {array.shape}",
+            "float4_e2m1fn of shape (T, rows) with an even T",
+        )
+    codes = array.T.view(numpy.uint8) & 0x0F
+    return numpy.ascontiguousarray(codes[:, 0::2] | (codes[:, 1::2] << 4)).T
+
+
+def pack_if_unpacked(x: Any) -> Any:
+    """`x`, packed where it is a numpy array of float4_e2m1fn."""
+    dtype = getattr(x, "dtype", None)
+    return pack_fp4(x) if getattr(dtype, "name", None) == "float4_e2m1fn" else x
+
+
+def swizzle_scales(
+    scales: Any, offsets: Any, sf_vec_size: int, *, padding: int = 0
+) -> Any:
+    """Compact (rows, cols) scale factors in the swizzled layout that wgrad reads.
+
+    Args:
+        scales: (rows, cols) array or CPU tensor of one-byte scale factors; expert e's columns
+            follow those of e-1 without padding.
+        offsets: (E,) int32, the cumulative ends of the experts.
+        sf_vec_size: tokens a scale factor covers.
+        padding: byte written where the layout pads.
+
+    Returns:
+        (round_up(rows, 128), padded cols) of the dtype and framework of `scales`.
+
+    Raises:
+        ValueError: fewer columns than the offsets need.
+    """
+    data = _as_bytes(scales)
+    rows = data.shape[0]
+    flat = _core.swizzle_scales(data, rows, offsets, sf_vec_size, padding)
+    return _like(flat.reshape(-(-rows // 128) * 128, -1), scales)
+
+
+def unswizzle_scales(scales: Any, rows: int, offsets: Any, sf_vec_size: int) -> Any:
+    """The inverse of swizzle_scales: (rows, cols) compact scale factors.
+
+    Raises:
+        ValueError: fewer scale factors than the offsets need.
+    """
+    flat = _core.unswizzle_scales(_as_bytes(scales), rows, offsets, sf_vec_size)
+    return _like(flat.reshape(rows, -1), scales)
+
+
+def _as_float(x: Any) -> Any:
+    """A float32 numpy array of x, a view where it is one already."""
+    if is_torch(x):
+        from . import torch_frontend
+
+        return torch_frontend.to_float_numpy(x)
+    import numpy
+
+    array = numpy.asarray(x)
+    if array.ndim != 2:
+        raise refuse("x", f"of shape {array.shape}", "2-D, (T, rows)")
+    return array.astype(numpy.float32, copy=False)
+
+
+def _as_bytes(scales: Any) -> Any:
+    import numpy
+
+    if is_torch(scales):
+        from . import torch_frontend
+
+        scales = torch_frontend.to_bytes(scales)
+    return numpy.ascontiguousarray(scales).view(numpy.uint8)
+
+
+def _like(array: Any, given: Any) -> Any:
+    if is_torch(given):
+        from . import torch_frontend
+
+        return torch_frontend.from_numpy(array, torch_frontend.dtype_text(given))
+    return array.view(given.dtype)
+
+
+def _wrap_torch(array: Any, dtype: str) -> Any:
+    from . import torch_frontend
+
+    return torch_frontend.from_numpy(array, dtype)
+
+
+def _wrap_numpy(array: Any, dtype: str) -> Any:
+    if dtype == "float4_e2m1fn_x2":  # numpy's own FP4 holds one element per byte
+        dtype = "uint8"
+    return array.view(numpy_dtype(dtype))

@@ -1,0 +1,135 @@
+"""What runs here, and why not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import _core
+from ._core import Api, Contract, DeviceSpec, Explanation, Problem, Support
+from ._options import options, refuse
+from .quantize import Quantized
+
+
+def devices() -> list[DeviceSpec]:
+    """The devices of this machine: the CPU, then every CUDA device."""
+    cuda = [_core.cuda_device(ordinal) for ordinal in range(_core.cuda_device_count())]
+    return [_core.cpu_device(), *cuda]
+
+
+def support(
+    x: Any = None,
+    dy: Any = None,
+    offsets: Any = None,
+    *,
+    device: DeviceSpec | None = None,
+    backend: str | None = None,
+    **fields: Any,
+) -> Support:
+    """Whether a problem can run, as an object that is true or false and lists every reason.
+
+    Three spellings::
+
+        support(Problem(...))                       # a Problem
+        support(experts=4, m=64, n=64, tokens=256)  # its fields, see Problem
+        support(x, dy, offsets, out=..., ...)       # sample tensors, arguments of grouped_wgrad
+
+    Args:
+        x: a Problem, or a sample x; None with fields.
+        dy, offsets: samples, with a sample x.
+        device: a DeviceSpec. Default: the sample tensors' device, else this machine's first CUDA
+            device, else its CPU.
+        backend: ask this backend alone.
+
+    Raises:
+        ValueError: sample tensors that do not fit together, and names no field has.
+    """
+    contract, problem = _read(x, dy, offsets, backend, fields)
+    if contract is not None:
+        return contract.support(Api.NATURAL, device)
+    return _core.check_support(problem, device or _default_device(), backend or "")
+
+
+def explain(
+    x: Any = None,
+    dy: Any = None,
+    offsets: Any = None,
+    *,
+    device: DeviceSpec | None = None,
+    **fields: Any,
+) -> Explanation:
+    """What the planner would do and why; arguments and errors as support()."""
+    contract, problem = _read(x, dy, offsets, None, fields)
+    if contract is not None and device is None:
+        device = contract.device_spec
+    return _core.explain(problem, device or _default_device())
+
+
+def _default_device() -> DeviceSpec:
+    return _core.cuda_device(0) if _core.cuda_device_count() > 0 else _core.cpu_device()
+
+
+def _read(
+    x: Any, dy: Any, offsets: Any, backend: str | None, fields: dict[str, Any]
+) -> tuple[Contract | None, Problem]:
+    if x is None and dy is None and offsets is None:
+        return None, Problem(**fields)
+    if isinstance(x, Problem):
+        if dy is not None or offsets is not None or fields:
+            raise refuse("x", "a Problem", "the only argument besides device")
+        return None, x
+    contract = _sample(x, dy, offsets, backend=backend, **fields)
+    return contract, contract.problem
+
+
+def _sample(
+    x: Any,
+    dy: Any,
+    offsets: Any,
+    out: Any = None,
+    accumulate: bool = False,
+    *,
+    out_dtype: Any = None,
+    x_scale: Any = None,
+    dy_scale: Any = None,
+    x_global_scale: Any = None,
+    dy_global_scale: Any = None,
+    sf_vec_size: int | None = None,
+    compact_scales: bool = False,
+    input_order: Any = "tensor2d",
+    acc_dtype: Any = None,
+    mma_tiler_mn: tuple[int, int] = (256, 256),
+    cluster_shape_mn: tuple[int, int] | None = None,
+    backend: str | None = None,
+) -> Contract:
+    if isinstance(x, Quantized):
+        x, x_scale, x_global_scale = x.elements, x.scales, x.global_scale
+    if isinstance(dy, Quantized):
+        dy, dy_scale, dy_global_scale = dy.elements, dy.scales, dy.global_scale
+    chosen = options(
+        mma_tiler_mn,
+        cluster_shape_mn,
+        sf_vec_size,
+        input_order,
+        accumulate,
+        out_dtype,
+        acc_dtype,
+        None,
+        compact_scales,
+        backend,
+        natural=True,
+    )
+    separate = isinstance(out, (list, tuple))
+    return _core.describe(
+        Api.NATURAL,
+        x,
+        dy,
+        x_scale,
+        dy_scale,
+        offsets,
+        None if separate else out,
+        out if separate else None,
+        x_global_scale,
+        dy_global_scale,
+        chosen,
+        separate,
+    )

@@ -1,0 +1,88 @@
+"""All that wgrad asks of torch; imported once a torch tensor has been seen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from .tuple_dict import register_pytrees
+
+register_pytrees()
+
+_DTYPES = {"bfloat16": torch.bfloat16, "float16": torch.float16, "float32": torch.float32}
+
+
+def grad_enabled() -> bool:
+    """Whether operations on tensors are recorded for autograd."""
+    return torch.is_grad_enabled()
+
+
+def torch_dtype(name: str) -> torch.dtype:
+    """torch's dtype of a canonical name; uint8 where this torch has none of that name."""
+    return _DTYPES.get(name) or getattr(torch, name, torch.uint8)
+
+
+def new_output(
+    like: torch.Tensor, shape: tuple[int, int, int], dtype: str, zero: bool, stream: Any
+) -> torch.Tensor:
+    """A packed tensor beside `like`, zeros or uninitialised, taken on the launch stream."""
+    make = torch.zeros if zero else torch.empty
+    if stream is None or not like.is_cuda:
+        return make(shape, dtype=_DTYPES[dtype], device=like.device)
+    with torch.cuda.stream(as_stream(stream, like.device)):
+        return make(shape, dtype=_DTYPES[dtype], device=like.device)
+
+
+def as_stream(stream: Any, device: torch.device) -> torch.cuda.Stream:
+    """torch's stream of a handle, a torch stream or a CUstream."""
+    if isinstance(stream, torch.cuda.Stream):
+        return stream
+    if hasattr(stream, "__cuda_stream__"):
+        protocol = stream.__cuda_stream__
+        stream = (protocol() if callable(protocol) else protocol)[1]
+    handle = int(stream)
+    if handle in (0, 1):  # the legacy default stream
+        return torch.cuda.default_stream(device)
+    return torch.cuda.ExternalStream(handle, device=device)
+
+
+def current_stream(ordinal: int) -> int:
+    """Handle of torch's current stream on CUDA device `ordinal`."""
+    return int(torch.cuda.current_stream(ordinal).cuda_stream)
+
+
+def record_stream(tensor: torch.Tensor, handle: int, ordinal: int) -> None:
+    """Keeps the memory of `tensor` from being reused before stream `handle` gets past now."""
+    tensor.record_stream(as_stream(handle, torch.device("cuda", ordinal)))
+
+
+def pointer_table(addresses: list[int], ordinal: int, handle: int) -> torch.Tensor:
+    """An (E,) int64 tensor of `addresses` on CUDA device `ordinal`, filled on stream `handle`.
+
+    A small copy from the host: it allocates, and cannot be captured in a CUDA graph.
+    """
+    device = torch.device("cuda", ordinal)
+    with torch.cuda.stream(as_stream(handle, device)):
+        return torch.tensor(addresses, dtype=torch.int64, device=device)
+
+
+def to_float_numpy(tensor: torch.Tensor) -> Any:
+    """A float32 numpy array of a CPU tensor; a view where it is float32 already."""
+    return tensor.detach().to(torch.float32).numpy()
+
+
+def from_numpy(array: Any, dtype: str) -> torch.Tensor:
+    """A torch tensor over the bytes of a uint8 or float32 numpy array, seen as `dtype`."""
+    tensor = torch.from_numpy(array)
+    return tensor if dtype == "float32" else tensor.view(torch_dtype(dtype))
+
+
+def to_bytes(tensor: torch.Tensor) -> Any:
+    """A uint8 numpy view of a CPU tensor of one-byte elements."""
+    return tensor.detach().view(torch.uint8).numpy()
+
+
+def dtype_text(tensor: torch.Tensor) -> str:
+    """The canonical name of a tensor's dtype."""
+    return str(tensor.dtype).removeprefix("torch.")

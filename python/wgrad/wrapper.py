@@ -1,0 +1,204 @@
+"""The drop-in functions: one call that checks, compiles at first use, and computes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import cache
+from ._core import Api, RuntimeError, describe
+from ._options import options, refuse
+from ._tensors import new_output
+from .operator import GroupedGemmWgradSm100, WGradInputOrder
+from .tuple_dict import TupleDict, register_pytrees
+
+_cache_of_GroupedGemmWgradSm100Objects = cache.wrapper
+
+
+def grouped_gemm_wgrad_wrapper_sm100(
+    a_tensor: Any,
+    b_tensor: Any,
+    sfa_tensor: Any,
+    sfb_tensor: Any,
+    offsets_tensor: Any,
+    output_mode: str = "dense",
+    wgrad_tensor: Any = None,
+    wgrad_ptrs: Any = None,
+    global_scale_a: Any = None,
+    global_scale_b: Any = None,
+    acc_dtype: Any = None,
+    wgrad_dtype: Any = None,
+    mma_tiler_mn: tuple[int, int] = (256, 256),
+    cluster_shape_mn: tuple[int, int] | None = None,
+    sf_vec_size: int = 16,
+    accumulate_on_output: bool = False,
+    input_order: Any = WGradInputOrder.Tensor2D,
+    current_stream: Any = None,
+    *,
+    descriptor_workspace: Any = None,
+    sf_fp8_dtype_override: Any = None,
+    compact_scales: bool = False,
+    backend: str | None = None,
+    validate_device_data: bool = False,
+) -> TupleDict:
+    """Computes all experts' weight gradients; compiled operators are kept and reused.
+
+    Args:
+        a_tensor: (M, T), K-major or M-major; bfloat16, float16, FP8, or packed FP4 (M, T/2).
+        b_tensor: (T, N), K-major or N-major, of a_tensor's dtype.
+        sfa_tensor, sfb_tensor: swizzled scale factors, or None for 16-bit operands.
+        offsets_tensor: (E,) int32, the cumulative ends of the experts.
+        output_mode: 'dense' or 'discrete'.
+        wgrad_tensor: (E, M, N) output. None: dense mode, and discrete mode without wgrad_ptrs,
+            allocate one (zeros when accumulating).
+        wgrad_ptrs: (E,) int64 addresses (discrete mode), on the operands' device. With wgrad_tensor
+            too, the results go through the pointers, and wgrad_tensor is checked and returned.
+        global_scale_a, global_scale_b: (E,) float32, both or neither; NVFP4 needs them.
+        acc_dtype: None or float32.
+        wgrad_dtype: bfloat16 (default), float16 or float32. A given wgrad_tensor's own dtype wins
+            over the default; another explicit one is refused.
+        mma_tiler_mn, cluster_shape_mn, sf_vec_size, accumulate_on_output, input_order,
+        sf_fp8_dtype_override, compact_scales, backend, validate_device_data: as
+            GroupedGemmWgradSm100.
+        current_stream: integer handle, torch stream or CUstream; None: torch's current stream of
+            the tensors' device. Must be None on a CPU.
+        descriptor_workspace: uint8 tensor of the queried size on the operands' device.
+
+    Returns:
+        TupleDict(wgrad_tensor=...): the tensor written; with wgrad_ptrs alone, None.
+
+    Raises:
+        ValueError: a bad argument, by name.
+        RuntimeError: no backend of this build runs it on the tensors' device.
+    """
+    if output_mode != "dense" and output_mode != "discrete":
+        raise _unknown("output_mode", output_mode, "'dense' or 'discrete'")
+    if output_mode == "dense" and wgrad_ptrs is not None:
+        raise refuse("wgrad_ptrs", "given", "None: dense output_mode forbids wgrad_ptrs")
+    choices = (
+        mma_tiler_mn,
+        cluster_shape_mn,
+        sf_vec_size,
+        input_order,
+        accumulate_on_output,
+        wgrad_dtype,
+        acc_dtype,
+        sf_fp8_dtype_override,
+        compact_scales,
+        backend,
+        validate_device_data,
+    )
+    contract = describe(
+        Api.CALL,
+        a_tensor,
+        b_tensor,
+        sfa_tensor,
+        sfb_tensor,
+        offsets_tensor,
+        wgrad_tensor,
+        wgrad_ptrs,
+        global_scale_a,
+        global_scale_b,
+        options(*choices),
+        wgrad_ptrs is not None,
+    )
+    key = (output_mode, contract.key)
+    operator = cache.wrapper.get(key)
+    if operator is None:
+        # Refused here, so that messages use this function's argument names.
+        contract.require_support(Api.CALL)
+    if wgrad_tensor is None and wgrad_ptrs is None:
+        wgrad_tensor = new_output(
+            a_tensor,
+            contract.wgrad_shape,
+            contract.wgrad_dtype,
+            accumulate_on_output,
+            current_stream,
+        )
+    if operator is None:
+        experts, m, n = contract.wgrad_shape
+        dense = output_mode == "dense"
+        operator = GroupedGemmWgradSm100(
+            a_tensor,
+            b_tensor,
+            sfa_tensor,
+            sfb_tensor,
+            offsets_tensor,
+            sample_wgrad=wgrad_tensor if dense else None,
+            num_experts=None if dense else experts,
+            wgrad_shape=None if dense else (m, n),
+            wgrad_dtype=None if dense else contract.wgrad_dtype,
+            sample_global_scale_a=global_scale_a,
+            sample_global_scale_b=global_scale_b,
+            acc_dtype=acc_dtype,
+            mma_tiler_mn=mma_tiler_mn,
+            cluster_shape_mn=cluster_shape_mn,
+            sf_vec_size=sf_vec_size,
+            accumulate_on_output=accumulate_on_output,
+            input_order=input_order,
+            sf_fp8_dtype_override=sf_fp8_dtype_override,
+            compact_scales=compact_scales,
+            backend=backend,
+            validate_device_data=validate_device_data,
+        )
+        if not operator.check_support():
+            raise RuntimeError("wgrad: unsupported configuration")
+        operator.compile()
+        cache.wrapper[key] = operator
+    operator.execute(
+        a_tensor,
+        b_tensor,
+        sfa_tensor,
+        sfb_tensor,
+        offsets_tensor,
+        wgrad_tensor,
+        wgrad_ptrs,
+        global_scale_a,
+        global_scale_b,
+        current_stream,
+        descriptor_workspace=descriptor_workspace,
+    )
+    return TupleDict(wgrad_tensor=wgrad_tensor)
+
+
+# Feature flags of the reference's wrapper.
+grouped_gemm_wgrad_wrapper_sm100.supports_canonical_layouts = True  # type: ignore[attr-defined]
+grouped_gemm_wgrad_wrapper_sm100.supports_bf16_canonical_layouts = True  # type: ignore[attr-defined]
+
+
+def get_grouped_gemm_wgrad_workspace_size_sm100(
+    num_experts: int, *, output_mode: str = "dense", input_order: Any = "tensor2d"
+) -> int:
+    """Bytes of a descriptor_workspace that serves any operator of these choices, at least 1.
+
+    Args:
+        num_experts: E, 1 or more.
+        output_mode: 'dense' or 'discrete'.
+        input_order: 'tensor2d' or 'tensor_ragged'.
+
+    Raises:
+        ValueError: num_experts below 1; an unknown output_mode or input_order.
+    """
+    if isinstance(num_experts, bool) or not isinstance(num_experts, int) or num_experts <= 0:
+        raise refuse("num_experts", repr(num_experts), "1 or more: num_experts must be positive")
+    if output_mode not in ("dense", "discrete"):
+        raise _unknown("output_mode", output_mode, "'dense' or 'discrete'")
+    order = getattr(input_order, "value", input_order)
+    if order not in ("tensor2d", "tensor_ragged"):
+        raise _unknown("input_order", order, "'tensor2d' or 'tensor_ragged'")
+    slots = 4 if output_mode == "dense" else 5  # A, B, SFA, SFB, and the outputs
+    return 128 * slots * num_experts
+
+
+def grouped_gemm_wgrad_jax_sm100(*args: Any, **kwargs: Any) -> Any:
+    """The JAX front end. Not built yet: every call raises RuntimeError and says so."""
+    raise RuntimeError(
+        "wgrad: the JAX front end is not built yet; grouped_wgrad takes numpy arrays and torch "
+        "tensors"
+    )
+
+
+def _unknown(argument: str, got: Any, need: str) -> Exception:
+    return refuse(argument, repr(got), f"{need} (unsupported {argument} {got!r})")
+
+
+register_pytrees()

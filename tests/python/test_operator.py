@@ -1,0 +1,247 @@
+"""The class: check_support, compile, execute, as code written for the reference uses it."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import drop_in
+import frameworks
+import reference
+import wgrad
+
+FORMATS = ["bf16", "mxfp8", "mxfp4", "nvfp4"]
+
+
+def check(framework, out, expected):
+    rounded = reference.round_to(expected, np.dtype(ml_dtypes.bfloat16))
+    np.testing.assert_array_equal(framework.to_numpy(out), rounded)
+
+
+def dense(framework, case, format, **choices):
+    out = framework.full((2, drop_in.M, drop_in.N), np.nan, "bfloat16")
+    operator = wgrad.GroupedGemmWgradSm100(
+        **drop_in.samples(case["tensors"]),
+        sample_wgrad=out,
+        sf_vec_size=drop_in.vec(format),
+        **choices,
+    )
+    return operator, out
+
+
+def discrete(case, format, **choices):
+    return wgrad.GroupedGemmWgradSm100(
+        **drop_in.samples(case["tensors"]),
+        num_experts=2,
+        wgrad_shape=(drop_in.M, drop_in.N),
+        wgrad_dtype="bfloat16",
+        sf_vec_size=drop_in.vec(format),
+        **choices,
+    )
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize(("tile", "cluster"), [((128, 128), (1, 1)), ((256, 256), (2, 1))])
+def test_dense(framework, format, tile, cluster):
+    case = drop_in.call(framework, np.random.default_rng(0), format, drop_in.GROUPS)
+    operator, out = dense(framework, case, format, mma_tiler_mn=tile, cluster_shape_mn=cluster)
+    assert operator.check_support() is True
+    operator.compile()
+    assert operator.weight_mode == "dense"
+    assert operator.execute(**case["tensors"], wgrad_tensor=out) is None
+    check(framework, out, case["expected"])
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_discrete_three_ways(framework, format):
+    case = drop_in.call(framework, np.random.default_rng(1), format, drop_in.GROUPS)
+    operator = discrete(case, format)
+    assert operator.check_support()
+    operator.compile()
+    assert operator.weight_mode == "discrete"
+    shape = (drop_in.M, drop_in.N)
+
+    stacked = framework.full((2, *shape), np.nan, "bfloat16")
+    operator.execute(**case["tensors"], wgrad_tensor=stacked)
+    check(framework, stacked, case["expected"])
+
+    outputs = [framework.full(shape, np.nan, "bfloat16") for _ in range(2)]
+    table = drop_in.pointers(framework, outputs)
+    operator.execute(**case["tensors"], wgrad_ptrs=table)
+    for got, want in zip(outputs, case["expected"]):
+        check(framework, got, want)
+
+    outputs = [framework.full(shape, np.nan, "bfloat16") for _ in range(2)]
+    untouched = framework.full((2, *shape), 5.0, "bfloat16")
+    table = drop_in.pointers(framework, outputs)
+    operator.execute(**case["tensors"], wgrad_tensor=untouched, wgrad_ptrs=table)
+    for got, want in zip(outputs, case["expected"]):
+        check(framework, got, want)
+    assert (framework.to_numpy(untouched) == 5).all()
+
+
+@pytest.mark.parametrize("mode", ["stacked", "pointers"])
+def test_discrete_accumulate_adds_to_what_is_there(framework, mode):
+    case = drop_in.call(framework, np.random.default_rng(2), "bf16", drop_in.GROUPS)
+    operator = discrete(case, "bf16", accumulate_on_output=True)
+    operator.compile()
+    out = framework.full((2, drop_in.M, drop_in.N), 1.0, "bfloat16")
+    if mode == "stacked":
+        operator.execute(**case["tensors"], wgrad_tensor=out)
+    else:
+        table = drop_in.pointers(framework, [out[0], out[1]])
+        operator.execute(**case["tensors"], wgrad_ptrs=table)
+    check(framework, out, case["expected"] + 1)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("mode", ["dense", "discrete"])
+def test_dynamic_tokens(framework, format, mode):
+    first = drop_in.call(framework, np.random.default_rng(3), format, drop_in.GROUPS)
+    operator = dense(framework, first, format)[0] if mode == "dense" else discrete(first, format)
+    operator.compile()
+    for counts in (drop_in.OTHER_GROUPS, [384, 256], [0, 64], [0, 0]):
+        case = drop_in.call(framework, np.random.default_rng(4), format, counts)
+        out = framework.full((2, drop_in.M, drop_in.N), np.nan, "bfloat16")
+        operator.execute(**case["tensors"], wgrad_tensor=out)
+        check(framework, out, case["expected"])
+
+
+def test_call_compiles_where_needed(framework):
+    case = drop_in.call(framework, np.random.default_rng(5), "bf16", drop_in.GROUPS)
+    operator, out = dense(framework, case, "bf16")
+    operator(**case["tensors"], wgrad_tensor=out)
+    check(framework, out, case["expected"])
+
+
+def test_execute_before_compile_is_a_runtime_error(framework):
+    case = drop_in.call(framework, np.random.default_rng(6), "bf16", drop_in.GROUPS)
+    operator, out = dense(framework, case, "bf16")
+    operator.check_support()
+    with pytest.raises(RuntimeError, match=r"not compiled; call compile\(\) first"):
+        operator.execute(**case["tensors"], wgrad_tensor=out)
+    with pytest.raises(wgrad.RuntimeError):
+        operator.scratch_workspace_bytes()
+
+
+def test_check_support_may_be_called_again_and_releases_the_samples():
+    numpy = frameworks.Numpy()
+    case = drop_in.call(numpy, np.random.default_rng(7), "bf16", drop_in.GROUPS)
+    operator, _ = dense(numpy, case, "bf16")
+    assert operator.check_support() and operator.check_support()
+    assert operator._samples is None
+    operator.compile()
+    compiled = operator._stacked
+    operator.compile()
+    assert operator._stacked is compiled
+
+
+def test_the_constructor_never_raises_for_bad_values():
+    operator = wgrad.GroupedGemmWgradSm100(
+        None, "b", 3, None, None, mma_tiler_mn="wide", acc_dtype="no such dtype", sf_vec_size=-1
+    )
+    with pytest.raises(ValueError, match="sample_wgrad and num_experts is neither given"):
+        operator.check_support()
+
+
+def test_a_failed_check_keeps_the_samples_for_another_try(framework):
+    case = drop_in.call(framework, np.random.default_rng(8), "bf16", drop_in.GROUPS)
+    operator, _ = dense(framework, case, "bf16", acc_dtype="bfloat16")
+    for _ in range(2):
+        with pytest.raises(ValueError, match="acc_dtype is bfloat16; it must be float32"):
+            operator.check_support()
+
+
+def test_workspace_of_the_queried_size_is_taken(framework):
+    case = drop_in.call(framework, np.random.default_rng(9), "bf16", drop_in.GROUPS)
+    operator, out = dense(framework, case, "bf16")
+    operator.compile()
+    size = operator.scratch_workspace_bytes()
+    assert 1 <= size <= wgrad.get_grouped_gemm_wgrad_workspace_size_sm100(2)
+    workspace = framework.full((size,), 255, "uint8")
+    operator.execute(**case["tensors"], wgrad_tensor=out, descriptor_workspace=workspace)
+    check(framework, out, case["expected"])
+
+
+def test_no_fault_is_reported_after_a_good_run(framework):
+    case = drop_in.call(framework, np.random.default_rng(10), "bf16", drop_in.GROUPS)
+    operator, out = dense(framework, case, "bf16")
+    operator(**case["tensors"], wgrad_tensor=out)
+    assert operator.fault() is None
+    operator.clear_fault()
+
+
+def test_the_neutral_class_refuses_both_outputs_and_the_drop_in_takes_them(framework):
+    case = drop_in.call(framework, np.random.default_rng(11), "bf16", drop_in.GROUPS)
+    operator = wgrad.GroupedGemmWgrad(
+        **drop_in.samples(case["tensors"]),
+        num_experts=2,
+        wgrad_shape=(drop_in.M, drop_in.N),
+        wgrad_dtype="bfloat16",
+    )
+    operator.compile()
+    out = framework.full((2, drop_in.M, drop_in.N), np.nan, "bfloat16")
+    table = drop_in.pointers(framework, [out[0], out[1]])
+    with pytest.raises(ValueError, match="wgrad_ptrs is given; it must be None together with"):
+        operator.execute(**case["tensors"], wgrad_tensor=out, wgrad_ptrs=table)
+
+
+def test_signatures_are_the_drop_in_ones():
+    parameters = inspect.signature(wgrad.GroupedGemmWgradSm100.__init__).parameters
+    positional = [p.name for p in parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+    assert positional == [
+        "self",
+        "sample_a",
+        "sample_b",
+        "sample_sfa",
+        "sample_sfb",
+        "sample_offsets",
+        "sample_wgrad",
+        "sample_wgrad_expert",
+        "num_experts",
+        "wgrad_shape",
+        "wgrad_dtype",
+        "sample_global_scale_a",
+        "sample_global_scale_b",
+        "acc_dtype",
+        "mma_tiler_mn",
+        "cluster_shape_mn",
+        "sf_vec_size",
+        "accumulate_on_output",
+        "input_order",
+    ]
+    defaults = {p.name: p.default for p in parameters.values()}
+    assert defaults["mma_tiler_mn"] == (256, 256)
+    assert defaults["sf_vec_size"] == 16
+    assert defaults["input_order"] == "tensor2d"
+    execute = inspect.signature(wgrad.GroupedGemmWgradSm100.execute).parameters
+    positional = [p.name for p in execute.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+    assert positional[1:] == [
+        "a_tensor",
+        "b_tensor",
+        "sfa_tensor",
+        "sfb_tensor",
+        "offsets_tensor",
+        "wgrad_tensor",
+        "wgrad_ptrs",
+        "global_scale_a",
+        "global_scale_b",
+        "current_stream",
+    ]
+    assert execute["descriptor_workspace"].kind is inspect.Parameter.KEYWORD_ONLY
+
+
+def test_the_experimental_note_is_logged_once(caplog):
+    import wgrad.operator
+
+    wgrad.operator._noted.clear()
+    with caplog.at_level(logging.WARNING):
+        for _ in range(2):
+            wgrad.GroupedGemmWgradSm100(None, None, None, None, None)
+    assert [r.message for r in caplog.records if r.name == "GroupedGemmWgradSm100"] == [
+        "GroupedGemmWgradSm100 is an experimental API"
+    ]

@@ -1,0 +1,347 @@
+"""The wrapper: results, output modes, and the cache that leaves token-sized axes out of its key."""
+
+from __future__ import annotations
+
+import inspect
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import drop_in
+import frameworks
+import operands
+import reference
+import wgrad
+from wgrad import grouped_gemm_wgrad_wrapper_sm100 as wrapper
+
+FORMATS = ["bf16", "mxfp8", "mxfp4", "nvfp4"]
+CACHE = wgrad._cache_of_GroupedGemmWgradSm100Objects
+
+
+def check(framework, out, expected):
+    rounded = reference.round_to(expected, np.dtype(ml_dtypes.bfloat16))
+    np.testing.assert_array_equal(framework.to_numpy(out), rounded)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("mode", ["dense", "discrete"])
+def test_allocates_and_reuses_its_operator(framework, format, mode):
+    case = drop_in.call(framework, np.random.default_rng(0), format, drop_in.GROUPS)
+    for _ in range(2):
+        result = wrapper(**case["tensors"], output_mode=mode, sf_vec_size=drop_in.vec(format))
+        assert isinstance(result, wgrad.TupleDict) and list(result.keys()) == ["wgrad_tensor"]
+        check(framework, result["wgrad_tensor"], case["expected"])
+        (unpacked,) = result
+        assert unpacked is result["wgrad_tensor"]
+    assert len(CACHE) == 1
+
+
+@pytest.mark.parametrize("mode", ["dense", "discrete"])
+def test_returns_the_given_tensor_itself(framework, mode):
+    case = drop_in.call(framework, np.random.default_rng(1), "bf16", drop_in.GROUPS)
+    out = framework.full((2, drop_in.M, drop_in.N), np.nan, "bfloat16")
+    result = wrapper(**case["tensors"], output_mode=mode, wgrad_tensor=out)
+    assert result["wgrad_tensor"] is out
+    check(framework, out, case["expected"])
+
+
+def test_pointers_alone_return_none(framework):
+    case = drop_in.call(framework, np.random.default_rng(2), "bf16", drop_in.GROUPS)
+    outputs = [framework.full((drop_in.M, drop_in.N), np.nan, "float32") for _ in range(2)]
+    result = wrapper(
+        **case["tensors"],
+        output_mode="discrete",
+        wgrad_ptrs=drop_in.pointers(framework, outputs),
+        wgrad_dtype="float32",
+    )
+    assert result["wgrad_tensor"] is None and len(result) == 1
+    for got, want in zip(outputs, case["expected"]):
+        np.testing.assert_array_equal(framework.to_numpy(got), want)
+
+
+def test_tensor_and_pointers_return_the_tensor(framework):
+    case = drop_in.call(framework, np.random.default_rng(3), "bf16", drop_in.GROUPS)
+    out = framework.full((2, drop_in.M, drop_in.N), np.nan, "bfloat16")
+    table = drop_in.pointers(framework, [out[0], out[1]])
+    result = wrapper(
+        **case["tensors"], output_mode="discrete", wgrad_tensor=out, wgrad_ptrs=table
+    )
+    assert result["wgrad_tensor"] is out
+    check(framework, out, case["expected"])
+
+
+def test_groups_with_an_empty_expert(framework):
+    case = drop_in.call(framework, np.random.default_rng(4), "bf16", [256, 0, 256])
+    result = wrapper(**case["tensors"])
+    check(framework, result["wgrad_tensor"], case["expected"])
+    assert not framework.raw(result["wgrad_tensor"][1]).any()
+
+
+def test_a_float32_output_wins_over_the_default_dtype(framework):
+    case = drop_in.call(framework, np.random.default_rng(5), "bf16", drop_in.GROUPS)
+    for mode in ("dense", "discrete"):
+        out = framework.full((2, drop_in.M, drop_in.N), np.nan, "float32")
+        wrapper(**case["tensors"], output_mode=mode, wgrad_tensor=out)
+        np.testing.assert_array_equal(framework.to_numpy(out), case["expected"])
+
+
+def test_only_an_explicit_dtype_contradicts_the_output(framework):
+    case = drop_in.call(framework, np.random.default_rng(6), "bf16", drop_in.GROUPS)
+    out = framework.full((2, drop_in.M, drop_in.N), np.nan, "float32")
+    with pytest.raises(
+        ValueError, match="wgrad_dtype is float16; it must be None or float32, the dtype of the"
+    ):
+        wrapper(**case["tensors"], wgrad_tensor=out, wgrad_dtype="float16")
+
+
+@pytest.mark.parametrize("accumulate", [False, True])
+def test_accumulate(framework, accumulate):
+    case = drop_in.call(framework, np.random.default_rng(7), "bf16", drop_in.GROUPS)
+    out = framework.full((2, drop_in.M, drop_in.N), 1.0, "bfloat16")
+    wrapper(**case["tensors"], wgrad_tensor=out, accumulate_on_output=accumulate)
+    check(framework, out, case["expected"] + accumulate)
+    allocated = wrapper(**case["tensors"], accumulate_on_output=accumulate)
+    check(framework, allocated["wgrad_tensor"], case["expected"])
+
+
+@pytest.mark.parametrize("format", ["mxfp4", "nvfp4", "bf16"])
+def test_ragged_equals_tensor2d(framework, format):
+    ends = reference.offsets(drop_in.GROUPS)
+    results = {}
+    for order in ("tensor2d", "tensor_ragged"):
+        kind = {"ragged": order == "tensor_ragged", "major": "k"}
+        rng = np.random.default_rng(8)
+        if format == "bf16":
+            a = operands.sixteen_bit(framework, rng, ends, drop_in.M, **kind)
+            b = operands.sixteen_bit(framework, rng, ends, drop_in.N, **kind)
+        else:
+            a = operands.block_scaled(framework, rng, ends, drop_in.M, format, **kind)
+            b = operands.block_scaled(framework, rng, ends, drop_in.N, format, **kind)
+        results[order] = wrapper(
+            a.tokens.T,
+            b.tokens,
+            a.scales,
+            b.scales,
+            framework.tensor(ends, "int32"),
+            global_scale_a=a.global_scale,
+            global_scale_b=b.global_scale,
+            mma_tiler_mn=(128, 128),
+            cluster_shape_mn=(1, 1),
+            sf_vec_size=drop_in.vec(format),
+            input_order=order,
+        )["wgrad_tensor"]
+    np.testing.assert_array_equal(
+        framework.raw(results["tensor2d"]), framework.raw(results["tensor_ragged"])
+    )
+    expected = reference.product(a.values, b.values, ends)
+    check(framework, results["tensor2d"], expected)
+
+
+class CountingOperator(wgrad.GroupedGemmWgradSm100):
+    """Records what the wrapper does with the class instead of doing it."""
+
+    compiles = 0
+    executed: list[dict] = []
+
+    def compile(self):
+        CountingOperator.compiles += 1
+
+    def execute(self, *args, **kwargs):
+        CountingOperator.executed.append({"args": args, **kwargs})
+
+
+@pytest.fixture
+def counting(monkeypatch):
+    import wgrad.wrapper
+
+    monkeypatch.setattr(wgrad.wrapper, "GroupedGemmWgradSm100", CountingOperator)
+    CountingOperator.compiles = 0
+    CountingOperator.executed = []
+    return CountingOperator
+
+
+def small(framework, counts, m=32, n=64):
+    """A (M, T) K-major, B (T, N) strides (1, T)."""
+    ends = reference.offsets(counts)
+    rng = np.random.default_rng(9)
+    a = operands.sixteen_bit(framework, rng, ends, m, major="k")
+    b = operands.sixteen_bit(framework, rng, ends, n, major="k")
+    return [a.tokens.T, b.tokens, None, None, framework.tensor(ends, "int32")]
+
+
+@pytest.mark.parametrize("mode", ["dense", "discrete"])
+def test_another_token_count_hits_the_cache(framework, counting, mode):
+    for counts in ([8, 16], [80, 80]):
+        wrapper(*small(framework, counts), output_mode=mode)
+    assert counting.compiles == 1 and len(CACHE) == 1 and len(counting.executed) == 2
+
+
+def test_another_input_order_is_another_operator(framework, counting):
+    for order in ("tensor2d", "tensor_ragged"):
+        wrapper(*small(framework, [8, 16]), input_order=order)
+    assert counting.compiles == 2 and len(CACHE) == 2
+
+
+@pytest.mark.parametrize("mode", ["dense", "discrete"])
+@pytest.mark.parametrize("with_workspace", [False, True])
+def test_another_output_hits_and_the_workspace_arrives(framework, counting, mode, with_workspace):
+    workspace = framework.full((1024,), 0, "uint8") if with_workspace else None
+    for _ in range(2):
+        out = framework.full((2, 32, 64), 0.0, "bfloat16")
+        wrapper(
+            *small(framework, [8, 16]),
+            output_mode=mode,
+            wgrad_tensor=out,
+            descriptor_workspace=workspace,
+        )
+    assert counting.compiles == 1 and len(CACHE) == 1
+    assert all(call["descriptor_workspace"] is workspace for call in counting.executed)
+
+
+def test_spellings_of_one_dtype_share_an_operator(framework, counting):
+    for dtype in (None, "float32", framework.dtype("float32"), np.float32):
+        wrapper(*small(framework, [8, 16]), acc_dtype=dtype)
+    assert counting.compiles == 1
+
+
+CHANGES = {
+    "another M": {"m": 40},
+    "another N": {"n": 72},
+    "another E": {"counts": [8, 8, 8]},
+    "output dtype": {"wgrad_dtype": "float16"},
+    "accumulate": {"accumulate_on_output": True},
+    "mode": {"output_mode": "discrete"},
+    "tile": {"mma_tiler_mn": (128, 128)},
+    "cluster": {"cluster_shape_mn": (2, 1)},
+    "validation": {"validate_device_data": True},
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_changed_contract_is_another_operator(framework, counting, change):
+    options = dict(CHANGES[change])
+    sizes = {key: options.pop(key) for key in ("m", "n") if key in options}
+    counts = options.pop("counts", [8, 16])
+    wrapper(*small(framework, [8, 16]))
+    wrapper(*small(framework, counts, **sizes), **options)
+    assert counting.compiles == 2 and len(CACHE) == 2
+
+
+def test_another_major_or_input_dtype_is_another_operator(framework, counting):
+    a, b, _, _, offsets = small(framework, [8, 16])
+    wrapper(a, b, None, None, offsets)
+    ends = reference.offsets([8, 16])
+    rng = np.random.default_rng(0)
+    other = operands.sixteen_bit(framework, rng, ends, 32, major="mn")
+    wrapper(other.tokens.T, b, None, None, offsets)
+    half = [
+        operands.sixteen_bit(framework, rng, ends, rows, major="k", dtype="float16")
+        for rows in (32, 64)
+    ]
+    wrapper(half[0].tokens.T, half[1].tokens, None, None, offsets)
+    assert counting.compiles == 3 and len(CACHE) == 3
+
+
+def test_a_refused_call_leaves_no_entry(framework):
+    with pytest.raises(ValueError, match="acc_dtype is float16; it must be float32"):
+        wrapper(*small(framework, [8, 16]), acc_dtype="float16")
+    with pytest.raises(ValueError, match="mma_tiler_mn is"):
+        wrapper(*small(framework, [8, 16]), mma_tiler_mn=(96, 128))
+    assert len(CACHE) == 0
+
+
+def test_a_cleared_cache_compiles_again(framework, counting):
+    wrapper(*small(framework, [8, 16]))
+    CACHE.clear()
+    wrapper(*small(framework, [8, 16]))
+    assert counting.compiles == 2 and len(CACHE) == 1
+
+
+def test_cached_results_are_bit_equal_to_cold_ones(framework):
+    case = drop_in.call(framework, np.random.default_rng(10), "bf16", [384, 256])
+    cold = wrapper(**case["tensors"])["wgrad_tensor"]
+    CACHE.clear()
+    warm_up = drop_in.call(framework, np.random.default_rng(11), "bf16", [256, 384])
+    wrapper(**warm_up["tensors"])
+    warm = wrapper(**case["tensors"])["wgrad_tensor"]
+    assert len(CACHE) == 1
+    np.testing.assert_array_equal(framework.raw(cold), framework.raw(warm))
+
+
+def test_one_key_serves_what_the_dtype_and_the_caller_say_alike(framework):
+    """A vector size left to uint8 bytes, and a dtype behind pointers, survive a shared operator."""
+    case = drop_in.call(framework, np.random.default_rng(12), "bf16", drop_in.GROUPS)
+    out = framework.full((2, drop_in.M, drop_in.N), np.nan, "float32")
+    table = drop_in.pointers(framework, [out[0], out[1]])
+    wrapper(**case["tensors"], output_mode="discrete", wgrad_tensor=out, wgrad_ptrs=table)
+    wrapper(
+        **case["tensors"], output_mode="discrete", wgrad_ptrs=table, wgrad_dtype="float32"
+    )
+    assert len(CACHE) == 1
+    np.testing.assert_array_equal(framework.to_numpy(out), case["expected"])
+
+
+def test_the_signature_is_the_drop_in_one():
+    parameters = inspect.signature(wrapper).parameters
+    positional = [p.name for p in parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+    assert positional == [
+        "a_tensor",
+        "b_tensor",
+        "sfa_tensor",
+        "sfb_tensor",
+        "offsets_tensor",
+        "output_mode",
+        "wgrad_tensor",
+        "wgrad_ptrs",
+        "global_scale_a",
+        "global_scale_b",
+        "acc_dtype",
+        "wgrad_dtype",
+        "mma_tiler_mn",
+        "cluster_shape_mn",
+        "sf_vec_size",
+        "accumulate_on_output",
+        "input_order",
+        "current_stream",
+    ]
+    assert parameters["descriptor_workspace"].kind is inspect.Parameter.KEYWORD_ONLY
+    assert parameters["sf_fp8_dtype_override"].default is None
+    assert wrapper.supports_canonical_layouts and wrapper.supports_bf16_canonical_layouts
+
+
+def test_sf_fp8_dtype_override(framework):
+    tensors = small(framework, [8, 16])
+    wrapper(*tensors, sf_fp8_dtype_override=None)
+    with pytest.raises(ValueError, match="BF16 forbids scale control sf_fp8_dtype_override"):
+        wrapper(*tensors, sf_fp8_dtype_override="e5m3")
+    case = drop_in.call(framework, np.random.default_rng(13), "mxfp8", drop_in.GROUPS)
+    with pytest.raises(ValueError, match="sf_fp8_dtype_override must be None"):
+        wrapper(**case["tensors"], sf_vec_size=32, sf_fp8_dtype_override="e5m3")
+
+
+def test_workspace_size_query():
+    size = wgrad.get_grouped_gemm_wgrad_workspace_size_sm100
+    assert size(2) == 1024
+    assert size(2, input_order="tensor_ragged") == 1024
+    assert size(2, input_order=wgrad.WGradInputOrder.TensorRagged) == 1024
+    assert size(1, output_mode="discrete") == 640
+    for bad in (0, -1, True, 1.5):
+        with pytest.raises(ValueError, match="num_experts must be positive"):
+            size(bad)
+    with pytest.raises(ValueError, match="unsupported output_mode 'sparse'"):
+        size(1, output_mode="sparse")
+    with pytest.raises(ValueError, match="unsupported input_order 'tensor3d'"):
+        size(1, input_order="tensor3d")
+
+
+def test_the_jax_front_end_says_that_it_is_not_there():
+    with pytest.raises(RuntimeError, match="JAX front end is not built yet"):
+        wgrad.grouped_gemm_wgrad_jax_sm100(None, None, None)
+
+
+def test_numpy_results_are_numpy():
+    numpy = frameworks.Numpy()
+    result = wrapper(*small(numpy, [8, 16]))
+    assert isinstance(result["wgrad_tensor"], np.ndarray)
+    assert result["wgrad_tensor"].dtype == ml_dtypes.bfloat16
