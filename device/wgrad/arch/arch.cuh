@@ -21,6 +21,7 @@ using namespace wgrad::shared;
 #include "wgrad/arch/ptx/registers.cuh"
 #include "wgrad/arch/ptx/threads.cuh"
 #include "wgrad/arch/ptx/tma_load.cuh"
+#include "wgrad/arch/ptx/tma_prefetch.cuh"
 #include "wgrad/arch/ptx/tma_store.cuh"
 #include "wgrad/arch/ptx/wgmma.cuh"
 #endif

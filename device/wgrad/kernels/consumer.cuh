@@ -13,6 +13,7 @@ struct Consumer {
   static constexpr bool kPingpong = kConfig.split == WarpgroupSplit::kTiles;
   static constexpr u32 kBands = u32(bands_per_warpgroup(kConfig));
   static constexpr u32 kBothWarpgroups = 1;  // named barrier
+  static constexpr i32 kPrefetchLead = 2;    // k blocks before the end of the main loop
   using A = TileA<kConfig>;
   using B = TileB<kConfig>;
 
@@ -61,6 +62,9 @@ struct Consumer {
         pipeline.release(previous);
       } else if constexpr (reads_output(kConfig)) {
         epilogue.fetch_first(w);
+      }
+      if constexpr (reduces_output(kConfig)) {
+        if (block == max_of(w.blocks - kPrefetchLead, 0)) epilogue.prefetch_first(w);
       }
       previous = at.slot;
     }

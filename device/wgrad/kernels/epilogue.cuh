@@ -38,6 +38,19 @@ struct Epilogue {
     return true;
   }
 
+  // Accumulate: the destination on its way into L2, a few boxes ahead of the store that needs it.
+  // Further
+  // ahead is slower (docs/notes, reduce-add prefetch).
+  WGRAD_DEVICE void prefetch(const Work& w, i32 boxes, i32 number) const {
+    arch::Coord x;
+    if (locate(w, boxes, number, x)) arch::prefetch_box(params.map_out, x);
+  }
+  WGRAD_DEVICE void prefetch_first(const Work& w) const {
+    if (!is_leader()) return;
+    const i32 boxes = boxes_of_band(w);
+    for (i32 number = 0; number < kConfig.prefetch_boxes; ++number) prefetch(w, boxes, number);
+  }
+
   // 16-bit accumulate: the first destination boxes are fetched under the main loop, the others as
   // slots fall free.
   WGRAD_DEVICE void fetch(const Work& w, u32 slot, i32 boxes, i32 number) const {
@@ -69,6 +82,9 @@ struct Epilogue {
     write_box<kConfig, u32(kBox)>(ring.box(slot), thread / 32, d.band[kBand]);
     ring.submit(is_leader(), params.map_out,
                 box_coord<kConfig>(params, w, band_row(w, kBand), kBox));
+    if constexpr (reduces_output(kConfig)) {
+      if (is_leader()) prefetch(w, boxes, kBand * boxes + kBox + kConfig.prefetch_boxes);
+    }
     if constexpr (reads_output(kConfig)) fetch_next(w, slot, boxes, kBand * boxes + kBox + kSlots);
   }
 

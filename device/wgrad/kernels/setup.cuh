@@ -97,10 +97,20 @@ WGRAD_DEVICE void init_barriers(const Cta<kConfig>& cta) {
   arch::barrier_init_fence();
 }
 
+template <Config kConfig>
+WGRAD_DEVICE void prefetch_maps(const KernelParams& p) {
+  if constexpr (kConfig.a != OperandLayout::kKMajorRagged) arch::prefetch_map(p.map_a);
+  if constexpr (kConfig.b != OperandLayout::kKMajorRagged) arch::prefetch_map(p.map_b);
+  arch::prefetch_map(p.map_out);
+}
+
 // All threads. Afterwards the stages are free for the copy engine, also that of the other CTA.
 template <Config kConfig>
 WGRAD_DEVICE void prepare(const Cta<kConfig>& cta) {
-  if (arch::thread_index() == 0) init_barriers(cta);
+  if (arch::thread_index() == 0) {
+    prefetch_maps<kConfig>(cta.params);
+    init_barriers(cta);
+  }
   check_data(cta);
   order_experts(cta);
   arch::fence_async_shared();

@@ -56,6 +56,11 @@ WGRAD_DEVICE u64 expert_address(const KernelParams& p, i32 expert) {
   return p.wgrad + u64(i64{expert} * p.expert_stride_bytes);
 }
 
+template <Config kConfig>
+WGRAD_DEVICE i32 expert_at(const Cta<kConfig>& cta, u32 slot) {
+  return i32(cta.is_ordered() ? arch::load_shared_u16(cta.order_entry(slot)) : slot);
+}
+
 WGRAD_DEVICE bool is_storable(u64 address) {
   return address != 0 && address % 16 == 0;
 }
@@ -64,9 +69,9 @@ template <Config kConfig>
 WGRAD_DEVICE Work work_at(const Cta<kConfig>& cta, u32 index) {
   const KernelParams& p = cta.params;
   const TileCoord tile = tile_at(cta.grid, index);
-  const u32 slot = tile.slot;
   Work w;
-  w.expert = i32(cta.is_ordered() ? arch::load_shared_u16(cta.order_entry(slot)) : slot);
+
+  w.expert = expert_at(cta, tile.slot);
   w.m0 = (i32(tile.row) * kConfig.cluster_m + i32(cta.rank)) * kConfig.tile_m;
   w.n0 = i32(tile.column) * kConfig.tile_n;
   w.tokens = expert_tokens(p, w.expert);

@@ -39,6 +39,8 @@ struct Config {
   OperandLayout b = OperandLayout::kMnMajorBlocked;
   OutputMode output_mode = OutputMode::kDense;
   bool accumulate = false;
+  i32 prefetch_boxes = 4;  // FP32 accumulate: how many destination boxes ahead of its adds a
+                           // warpgroup prefetches into L2
   bool partial_columns =
       false;  // n * output_bytes % 16 != 0: the last columns are stored one by one
   WarpgroupSplit split = WarpgroupSplit::kRows;

@@ -49,6 +49,7 @@ struct KernelParams {
   i32 m;
   i32 n;
   i32 experts;
+
   i32 raster_m;  // cluster rows of one raster group, >= 1 (see schedule.hpp)
 };
 

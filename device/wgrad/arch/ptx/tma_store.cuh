@@ -1,5 +1,5 @@
 // Boxes of a 4-D tensor map from shared memory to global memory. PTX: "cp.async.bulk.tensor"
-// (shared::cta to global), "cp.reduce.async.bulk.tensor", "cp.async.bulk.prefetch.tensor",
+// (shared::cta to global), "cp.reduce.async.bulk.tensor",
 // "cp.async.bulk.commit_group / wait_group". Parts outside the tensor are not written. Groups
 // belong to the issuing thread: only it can wait for them.
 #pragma once
@@ -20,13 +20,6 @@ WGRAD_DEVICE void add_box(const TensorMap& map, u32 source, const Coord& x) {
       "cp.reduce.async.bulk.tensor.4d.global.shared::cta.add.tile.bulk_group [%0, {%2, %3, %4, "
       "%5}], [%1];" ::"l"(&map),
       "r"(source), "r"(x.c[0]), "r"(x.c[1]), "r"(x.c[2]), "r"(x.c[3])
-      : "memory");
-}
-
-WGRAD_DEVICE void prefetch_box(const TensorMap& map, const Coord& x) {
-  asm volatile(
-      "cp.async.bulk.prefetch.tensor.4d.L2.global.tile [%0, {%1, %2, %3, %4}];" ::"l"(&map),
-      "r"(x.c[0]), "r"(x.c[1]), "r"(x.c[2]), "r"(x.c[3])
       : "memory");
 }
 

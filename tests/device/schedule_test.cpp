@@ -1,0 +1,92 @@
+#include "wgrad/shared/schedule.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <set>
+#include <tuple>
+
+namespace wgrad::shared {
+namespace {
+
+constexpr Config kConfig{};
+constexpr Config kKMajorConfig{.a = OperandLayout::kKMajor};
+
+TEST(Schedule, VisitsEveryTileOnce) {
+  for (const u32 rows : {1u, 2u, 7u, 32u}) {
+    for (const u32 columns : {1u, 3u, 28u}) {
+      for (const u32 raster : {1u, 4u, 8u, 100u}) {
+        const TileGrid grid{rows, columns, raster, 3};
+        std::set<std::tuple<u32, u32, u32>> seen;
+        for (u32 i = 0; i < tile_count(grid); ++i) {
+          const TileCoord t = tile_at(grid, i);
+          ASSERT_LT(t.slot, grid.experts);
+          ASSERT_LT(t.row, rows);
+          ASSERT_LT(t.column, columns);
+          seen.insert({t.slot, t.row, t.column});
+        }
+        EXPECT_EQ(seen.size(), tile_count(grid));
+      }
+    }
+  }
+}
+
+TEST(Schedule, NeighboursShareRowsOfOneRasterGroup) {
+  const TileGrid grid{32, 28, 8, 1};
+  for (u32 i = 0; i < 8 * 28; ++i) EXPECT_LT(tile_at(grid, i).row, 8u);
+}
+
+TEST(Schedule, GridIsWholeClustersAndNoMoreThanTheWork) {
+  const Config pair{.cluster_m = 2};
+  EXPECT_EQ(grid_ctas(pair, tile_grid(pair, 4096, 4096, 8, 8), 133), 132u);
+  EXPECT_EQ(grid_ctas(pair, tile_grid(pair, 128, 256, 1, 8), 132), 2u);
+  EXPECT_EQ(grid_ctas(kConfig, tile_grid(kConfig, 1, 1, 3, 8), 132), 3u);
+}
+
+TEST(TokenRange, NeverLeavesTheTokens) {
+  constexpr i32 kLow = std::numeric_limits<i32>::min(), kHigh = std::numeric_limits<i32>::max();
+  for (const i32 previous : {kLow, -1, 0, 5, 100, kHigh}) {
+    for (const i32 end : {kLow, -1, 0, 5, 100, kHigh}) {
+      for (const i64 tokens : {i64{0}, i64{1}, i64{64}, i64{kHigh}}) {
+        const TokenRange r = token_range(previous, end, tokens);
+        EXPECT_LE(0, r.begin);
+        EXPECT_LE(r.begin, r.end);
+        EXPECT_LE(r.end, tokens);
+      }
+    }
+  }
+  const TokenRange plain = token_range(3, 40, 100);
+  EXPECT_EQ(plain.begin, 3);
+  EXPECT_EQ(plain.end, 40);
+}
+
+TEST(KBlocks, CoverTheTokensFromAnAlignedStart) {
+  for (i32 begin = 0; begin < 20; ++begin) {
+    for (i32 end = begin; end < begin + 140; ++end) {
+      const TokenRange r{begin, end};
+      EXPECT_EQ(first_token(kConfig, r), begin);
+      EXPECT_EQ(first_token(kKMajorConfig, r) % kTokenAlignment, 0);
+      EXPECT_LT(begin - first_token(kKMajorConfig, r), kTokenAlignment);
+      const i32 blocks = k_blocks(kKMajorConfig, r);
+      EXPECT_EQ(blocks == 0, begin == end);
+      EXPECT_GE(first_token(kKMajorConfig, r) + blocks * kTileK, blocks == 0 ? 0 : end);
+    }
+  }
+  EXPECT_EQ(k_blocks(kConfig, {0, std::numeric_limits<i32>::max()}), 1 << 25);
+}
+
+TEST(AddressCoord, ReachesEveryAlignedAddressByWrapping) {
+  constexpr u64 kBase = 0x7f0012340010;
+  for (const u64 address :
+       {kBase, kBase + 16, kBase - 16, u64{0x10}, u64{0x7fffffffffffff0}, kBase - (u64{1} << 34)}) {
+    const AddressCoord at = address_coord(address, kBase);
+    EXPECT_GE(at.lo, 0);
+    EXPECT_GE(at.hi, 0);
+    EXPECT_LT(at.lo, 1 << kAddressCoordBits);
+    EXPECT_LT(at.hi, 1 << kAddressCoordBits);
+    EXPECT_EQ(kBase + static_cast<u64>(at.lo) * 16 + (static_cast<u64>(at.hi) << 34), address);
+  }
+}
+
+}  // namespace
+}  // namespace wgrad::shared
