@@ -13,25 +13,13 @@ class Options : public testing::TestWithParam<std::tuple<Target, NamedFormat>> {
  protected:
   const Target& target() const { return std::get<0>(GetParam()); }
   const NamedFormat& format() const { return std::get<1>(GetParam()); }
-  bool fp4() const { return format().a == DType::kE2m1; }
   bool block_scaled() const { return format().format != Format::kSixteenBit; }
 
-  /// Calls visit(case) for each input order and pair of majors.
-  template <typename Visit>
-  void for_each_input(Visit visit) const {
-    for (const InputOrder order : {InputOrder::kTensor2d, InputOrder::kTensorRagged})
-      for (const Major a : {Major::kK, Major::kMn})
-        for (const Major b : {Major::kK, Major::kMn}) {
-          if (fp4() && (a == Major::kMn || b == Major::kMn)) continue;
-          Case c;
-          c.problem = problem_of(format(), 72, 40);
-          c.problem.input_order = order;
-          c.problem.a_major = a;
-          c.problem.b_major = b;
-          c.counts = fit_counts(c.problem, {38, 0, 2, 131, 1, 0, 77});
-          c.slack = 11;
-          visit(c);
-        }
+  /// Every input order and pair of majors.
+  std::vector<Case> inputs() const {
+    std::vector<Case> cases = input_variants(format(), 72, 40, {38, 0, 2, 131, 1, 0, 77});
+    for (Case& c : cases) c.slack = 11;
+    return cases;
   }
 
   /// Calls visit(case) for each output mode, dtype and accumulate.
@@ -54,13 +42,13 @@ class Options : public testing::TestWithParam<std::tuple<Target, NamedFormat>> {
 };
 
 TEST_P(Options, EveryInputTimesEveryOutput) {
-  for_each_input([this](const Case& input) {
+  for (const Case& input : inputs()) {
     for_each_output(input, [this](const Case& c) { ASSERT_TRUE(conforms(target(), c)); });
-  });
+  }
 }
 
 TEST_P(Options, PaddedStridesHoldNanAndAreNotRead) {
-  for_each_input([this](Case c) {
+  for (Case c : inputs()) {
     for (const auto& [a_pad, b_pad] : {std::pair{1, 0}, {0, 3}, {2, 2}}) {
       c.a_pad = a_pad;
       c.b_pad = b_pad;
@@ -69,7 +57,7 @@ TEST_P(Options, PaddedStridesHoldNanAndAreNotRead) {
         ASSERT_TRUE(conforms(target(), c));
       }
     }
-  });
+  }
 }
 
 TEST_P(Options, ScaleLayoutsAndTheirPaddings) {
@@ -80,7 +68,7 @@ TEST_P(Options, ScaleLayoutsAndTheirPaddings) {
     ASSERT_FALSE(c.problem.scales) << "a 16-bit format has no scale factors to lay out";
     return;
   }
-  for_each_input([this](Case c) {
+  for (Case c : inputs()) {
     for (const ScaleLayout layout : {ScaleLayout::kSwizzled, ScaleLayout::kCompact})
       for (const int padding : {0x00, 0x7F, 0xFF})
         for (const std::int64_t extra : {0, 2}) {
@@ -90,11 +78,11 @@ TEST_P(Options, ScaleLayoutsAndTheirPaddings) {
           c.problem.scales->global_scale = true;
           ASSERT_TRUE(conforms(target(), c));
         }
-  });
+  }
 }
 
 TEST_P(Options, NormalDataStaysWithinTheBound) {
-  for_each_input([this](Case c) {
+  for (Case c : inputs()) {
     c.data = DataKind::kNormal;
     c.counts = fit_counts(c.problem, {520, 0, 66, 301, 1});
     for (const DType dtype : {DType::kBf16, DType::kF16, DType::kF32}) {
@@ -104,7 +92,7 @@ TEST_P(Options, NormalDataStaysWithinTheBound) {
         ASSERT_TRUE(conforms(target(), c));
       }
     }
-  });
+  }
 }
 
 TEST_P(Options, ExtentsAroundTileBoundaries) {

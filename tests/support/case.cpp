@@ -59,6 +59,24 @@ Problem problem_of(const NamedFormat& format, std::int64_t m, std::int64_t n) {
   return p;
 }
 
+std::vector<Case> input_variants(const NamedFormat& format, std::int64_t m, std::int64_t n,
+                                 const std::vector<std::int64_t>& counts) {
+  std::vector<Case> cases;
+  for (const InputOrder order : {InputOrder::kTensor2d, InputOrder::kTensorRagged})
+    for (const Major a : {Major::kK, Major::kMn})
+      for (const Major b : {Major::kK, Major::kMn}) {
+        if (format.a == DType::kE2m1 && (a == Major::kMn || b == Major::kMn)) continue;
+        Case c;
+        c.problem = problem_of(format, m, n);
+        c.problem.input_order = order;
+        c.problem.a_major = a;
+        c.problem.b_major = b;
+        c.counts = fit_counts(c.problem, counts);
+        cases.push_back(c);
+      }
+  return cases;
+}
+
 std::vector<std::int64_t> fit_counts(const Problem& p, std::vector<std::int64_t> counts) {
   if (p.a_dtype != DType::kE2m1) return counts;
   const bool ragged = p.input_order == InputOrder::kTensorRagged;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,8 @@ struct Case {
   std::uint8_t scale_padding = 0xFF;  ///< byte of every scale that means nothing
   DataKind data = DataKind::kIntegers;
   Poison poison = Poison::kNan;
+  /// Code of every output cell before the run; else NaN, or small values when accumulating.
+  std::optional<std::uint32_t> start_code;
   std::uint64_t seed = 1;
   std::function<void(LogicalData&)> adjust;  ///< last word on the values, before they are laid out
 };
@@ -53,6 +56,10 @@ const std::vector<NamedFormat>& formats();
 
 /// A problem of that format: K-major for FP4, else MN-major; m and n as given.
 Problem problem_of(const NamedFormat& format, std::int64_t m, std::int64_t n);
+
+/// Both input orders times all majors that the format has, on counts fitted to each.
+std::vector<Case> input_variants(const NamedFormat& format, std::int64_t m, std::int64_t n,
+                                 const std::vector<std::int64_t>& counts);
 
 /// Rounds counts so that every FP4 expert begins (in ragged order: also ends) at an even token.
 std::vector<std::int64_t> fit_counts(const Problem& problem, std::vector<std::int64_t> counts);

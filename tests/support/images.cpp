@@ -153,8 +153,8 @@ void OutputImage::fill_cells(const Case& c) {
                              : c.data == DataKind::kNormal
                                  ? random.normal()
                                  : static_cast<double>(random.integer(-8, 8));
-        const std::uint32_t code =
-            problem_.accumulate ? nearest_code(dtype, start) : poison_code(dtype, Poison::kNan);
+        const std::uint32_t code = c.start_code.value_or(
+            problem_.accumulate ? nearest_code(dtype, start) : poison_code(dtype, Poison::kNan));
         std::memcpy(bytes_.data() + cell_offset(e, i, j), &code,
                     static_cast<std::size_t>(bits(dtype)) / 8);
       }

@@ -1,0 +1,80 @@
+#include "support/field_faults.hpp"
+
+#include <cmath>
+
+#include "wgrad/errors.hpp"
+
+namespace wgrad::test {
+namespace {
+
+using testing::AssertionFailure;
+using testing::AssertionResult;
+using testing::AssertionSuccess;
+
+}  // namespace
+
+AssertionResult Result::all_cells(std::size_t e, std::uint32_t want) const {
+  for (std::int64_t i = 0; i < data_.source.problem.m; ++i) {
+    for (std::int64_t j = 0; j < data_.source.problem.n; ++j) {
+      if (code(e, i, j) == want) continue;
+      return AssertionFailure() << "Wgrad[" << e << "][" << i << "][" << j << "] is "
+                                << value(e, i, j) << "\n  " << describe(data_.source);
+    }
+  }
+  return AssertionSuccess();
+}
+
+AssertionResult Result::finite() const {
+  for (std::size_t e = 0; e < data_.source.counts.size(); ++e) {
+    for (std::int64_t i = 0; i < data_.source.problem.m; ++i) {
+      for (std::int64_t j = 0; j < data_.source.problem.n; ++j) {
+        if (std::isfinite(value(e, i, j))) continue;
+        return AssertionFailure() << "Wgrad[" << e << "][" << i << "][" << j << "] is "
+                                  << value(e, i, j) << "\n  " << describe(data_.source);
+      }
+    }
+  }
+  return AssertionSuccess();
+}
+
+AssertionResult Result::same_cells(const Result& other) const {
+  for (std::size_t e = 0; e < data_.source.counts.size(); ++e) {
+    for (std::int64_t i = 0; i < data_.source.problem.m; ++i) {
+      for (std::int64_t j = 0; j < data_.source.problem.n; ++j) {
+        if (code(e, i, j) == other.code(e, i, j)) continue;
+        return AssertionFailure() << "Wgrad[" << e << "][" << i << "][" << j << "] is "
+                                  << value(e, i, j) << " here and " << other.value(e, i, j)
+                                  << " there\n  " << describe(data_.source) << "\n  "
+                                  << describe(other.data_.source);
+      }
+    }
+  }
+  return AssertionSuccess();
+}
+
+Case FieldFaults::case_of(std::string_view format, std::int64_t m, std::int64_t n,
+                          const std::vector<std::int64_t>& counts) {
+  Case c;
+  c.problem = problem_of(format_named(format), m, n);
+  c.counts = fit_counts(c.problem, counts);
+  return c;
+}
+
+std::string FieldFaults::refusal(const Case& c,
+                                 const std::function<void(Operands&)>& change) const {
+  const CaseData data(c);
+  Instance instance(data, GetParam().memory);
+  if (change) change(instance.operands());
+  try {
+    prepare(problem(c), GetParam().device, {.backend = GetParam().backend})
+        .run(instance.operands());
+  } catch (const ValueError& error) {
+    if (instance.output() != data.output.bytes()) {
+      return std::string("refused after writing: ") + error.what();
+    }
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace wgrad::test
