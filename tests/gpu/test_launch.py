@@ -1,0 +1,184 @@
+"""Graphs, streams, threads, devices: what a launch may and may not do. Named after field faults."""
+
+import threading
+
+import pytest
+import torch
+import wgrad
+
+from gpu_case import make
+
+
+def spin(milliseconds: float = 50) -> torch.cuda.Event:
+    """Keeps the current stream busy; the event tells when it has run."""
+    torch.cuda._sleep(int(milliseconds * 1.5e6))
+    event = torch.cuda.Event()
+    event.record()
+    return event
+
+
+def test_f091_execute_never_waits_for_the_device():
+    case = make([100, 0, 37, 500], 256, 384)
+    out = case.output()
+    wgrad.grouped_wgrad(case.x, case.dy, case.offsets, out=out)
+    torch.cuda.synchronize()
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        busy = spin(200)
+        wgrad.grouped_wgrad(case.x, case.dy, case.offsets, out=out)
+        assert not busy.query(), "the call waited for the stream"
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+    case.expect(out)
+
+
+def test_f093_execute_allocates_no_device_memory():
+    case = make([100, 0, 37, 500], 256, 384)
+    out = case.output()
+    wgrad.grouped_wgrad(case.x, case.dy, case.offsets, out=out)
+    torch.cuda.synchronize()
+    before = torch.cuda.memory_stats()["allocation.all.allocated"], torch.cuda.mem_get_info()[0]
+    for _ in range(20):
+        wgrad.grouped_wgrad(case.x, case.dy, case.offsets, out=out)
+    torch.cuda.synchronize()
+    after = torch.cuda.memory_stats()["allocation.all.allocated"], torch.cuda.mem_get_info()[0]
+    assert after == before
+
+
+def captured(call) -> torch.cuda.CUDAGraph:
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        call()
+    return graph
+
+
+def test_f051_replay_follows_new_counts_and_new_data():
+    case = make([256] * 8, 256, 512, slack=0)
+    out = case.output()
+    call = lambda: wgrad.grouped_wgrad(case.x, case.dy, case.offsets, out=out)  # noqa: E731
+    call()
+    graph = captured(call)
+    for counts in ([2048, 0, 0, 0, 0, 0, 0, 0], [0] * 8, [1, 2, 3, 4, 5, 6, 7, 8], [256] * 8):
+        other = make(counts, 256, 512, slack=2048 - sum(counts), seed=sum(counts) + 7)
+        case.x.copy_(other.x)
+        case.dy.copy_(other.dy)
+        case.offsets.copy_(other.offsets)
+        out.fill_(float("nan"))
+        graph.replay()
+        other.expect(out)
+
+
+def test_f093_the_first_call_ever_may_be_captured():
+    wgrad.clear_caches()
+    case = make([64, 65, 0, 1], 192, 320, seed=11)
+    out = case.output(torch.float32)
+    graph = captured(lambda: wgrad.grouped_wgrad(case.x, case.dy, case.offsets, out=out))
+    eager = case.output(torch.float32)
+    wgrad.grouped_wgrad(case.x, case.dy, case.offsets, out=eager)  # before any replay
+    case.expect(eager)
+    graph.replay()
+    case.expect(out)
+
+
+def test_f092_a_captured_call_survives_larger_calls():
+    small = make([40, 0, 24], 128, 256)
+    out = small.output()
+    call = lambda: wgrad.grouped_wgrad(small.x, small.dy, small.offsets, out=out)  # noqa: E731
+    call()
+    graph = captured(call)
+    for experts in (64, 512, 2560):
+        large = make([3] * experts, 128, 256, seed=experts)
+        large_out = large.output()
+        wgrad.grouped_wgrad(large.x, large.dy, large.offsets, out=large_out)
+        large.expect(large_out)
+        del large, large_out
+    junk = [torch.full((1 << 20,), float("nan"), device="cuda") for _ in range(64)]
+    out.fill_(float("nan"))
+    graph.replay()
+    small.expect(out)
+    del junk
+
+
+def test_f050_two_captured_calls_share_a_workspace():
+    size = wgrad.get_grouped_gemm_wgrad_workspace_size_sm100(4)
+    workspace = torch.full((size,), 0xA5, dtype=torch.uint8, device="cuda")
+    cases = [make([9, 200, 0, 63], 128, 256, seed=s) for s in (1, 50)]
+    outs = [c.output() for c in cases]
+
+    def call():
+        for c, out in zip(cases, outs):
+            wgrad.grouped_wgrad(c.x, c.dy, c.offsets, out=out, workspace=workspace)
+
+    call()
+    graph = captured(call)
+    for fill in (0, 0xFF, 0x3C):
+        workspace.fill_(fill)
+        for out in outs:
+            out.fill_(float("nan"))
+        graph.replay()
+        for c, out in zip(cases, outs):
+            c.expect(out)
+
+
+def test_f097_two_streams_and_two_problems_at_once():
+    cases = [make([50] * 40, 256, 512, seed=1), make([7, 900, 0, 31], 384, 640, seed=2)]
+    outs = [c.output(torch.float32, 0.0) for c in cases]
+    streams = [torch.cuda.Stream() for _ in cases]
+    torch.cuda.synchronize()
+    for _ in range(200):
+        for c, out, stream in zip(cases, outs, streams):
+            with torch.cuda.stream(stream):
+                wgrad.grouped_wgrad(c.x, c.dy, c.offsets, out=out)
+    torch.cuda.synchronize()
+    for c, out in zip(cases, outs):
+        c.expect(out)
+
+
+def test_threads_share_one_operator():
+    cases = [make([13, 200 + i, 0, 64], 256, 384, seed=i) for i in range(4)]
+    outs = [c.output() for c in cases]
+    failures = []
+
+    def work(c, out):
+        try:
+            stream = torch.cuda.Stream()
+            stream.wait_stream(torch.cuda.default_stream())
+            with torch.cuda.stream(stream):
+                for _ in range(50):
+                    wgrad.grouped_wgrad(c.x, c.dy, c.offsets, out=out)
+            stream.synchronize()
+        except Exception as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=pair) for pair in zip(cases, outs)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join(60)
+    assert not failures
+    for c, out in zip(cases, outs):
+        c.expect(out)
+
+
+@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two CUDA devices")
+def test_f095_tensors_on_a_device_that_is_not_current():
+    torch.cuda.set_device(0)
+    case = make([77, 0, 130], 128, 256, device="cuda:1")
+    out = case.output()
+    wgrad.grouped_wgrad(case.x, case.dy, case.offsets, out=out)
+    assert torch.cuda.current_device() == 0
+    torch.cuda.synchronize(1)
+    case.expect(out)
+
+
+def test_f076_side_stream_accumulates_twice_while_storage_is_reused():
+    case = make([64, 3, 128], 128, 256)
+    out = case.output(torch.float32, 0.0)
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(2):
+            wgrad.grouped_wgrad(case.x, case.dy, case.offsets, out=out, accumulate=True)
+    torch.cuda.current_stream().wait_stream(side)
+    for e in range(case.experts):
+        assert torch.equal(out[e], 2 * case.product(e))

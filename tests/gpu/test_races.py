@@ -1,0 +1,80 @@
+"""Repeatability under the shapes that raced elsewhere. Named after field faults."""
+
+import pytest
+import torch
+import wgrad
+
+from gpu_case import make
+
+REPEATS = 100
+
+
+def repeat_bitwise(case, dtype=torch.bfloat16, **options):
+    first = case.output(dtype)
+    wgrad.grouped_wgrad(case.x, case.dy, case.offsets, out=first, **options)
+    again = torch.empty_like(first)
+    for i in range(REPEATS):
+        again.fill_(float("nan"))
+        wgrad.grouped_wgrad(case.x, case.dy, case.offsets, out=again, **options)
+        assert torch.equal(first, again), f"repeat {i} differs"
+    return first
+
+
+@pytest.mark.parametrize(
+    "m,n,ks",
+    [
+        (768, 2048, [128, 128, 256, 256, 128, 256, 256, 256]),
+        (768, 2048, [256, 128, 128, 256]),
+        (768, 2048, [64] * 32),  # one k tile an expert
+        (2048, 768, [1, 64, 63, 65] * 16),
+    ],
+)
+def test_f048_experts_of_one_block(m, n, ks):
+    case = make(ks, m, n)
+    case.expect(repeat_bitwise(case))
+
+
+@pytest.mark.parametrize("k", [32, 64, 128])
+def test_f054_many_tiles_of_short_k(k):
+    case = make([k] * 4, 4096, 4096)
+    case.expect(repeat_bitwise(case))
+
+
+def test_f057_discrete_outputs_with_more_experts_than_sms():
+    experts = 700
+    case = make([5] * experts, 64, 64)
+    outs = [torch.full((64, 64), float("nan"), dtype=torch.bfloat16, device="cuda") for _ in range(experts)]
+    for _ in range(20):
+        wgrad.grouped_wgrad(case.x, case.dy, case.offsets, out=outs)
+    case.expect(outs)
+
+
+def test_f106_random_data_repeats_bitwise_beside_other_load():
+    torch.manual_seed(0)
+    case = make([700, 0, 333, 1500, 1], 1024, 2048)
+    case.x.normal_()
+    case.dy.normal_()
+    side = torch.cuda.Stream()
+    noise = torch.randn(4096, 4096, device="cuda", dtype=torch.bfloat16)
+    with torch.cuda.stream(side):
+        for _ in range(50):
+            noise @ noise
+    repeat_bitwise(case, torch.float32)
+
+
+def test_f106_an_expert_does_not_depend_on_the_others():
+    torch.manual_seed(0)
+    ks = [300, 17, 1024, 0, 555]
+    case = make(ks, 512, 768)
+    case.x.normal_()
+    case.dy.normal_()
+    whole = case.output(torch.float32)
+    wgrad.grouped_wgrad(case.x, case.dy, case.offsets, out=whole)
+    begin = 0
+    for e, end in enumerate(case.ends):
+        alone = torch.full_like(whole[:1], float("nan"))
+        offsets = torch.tensor([end - begin], dtype=torch.int32, device="cuda")
+        x, dy = case.x[begin:end].clone(), case.dy[begin:end].clone()
+        wgrad.grouped_wgrad(x, dy, offsets, out=alone)
+        assert torch.equal(alone[0], whole[e]), f"expert {e}"
+        begin = end
