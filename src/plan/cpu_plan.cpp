@@ -7,20 +7,51 @@
 #include "wgrad/scale_layout.hpp"
 
 namespace wgrad::plan {
+namespace {
+
+/// Equal tiles of at most `most`, a multiple of 16 long: no thin rest at the edge.
+std::int64_t even_tile(std::int64_t extent, std::int64_t most) {
+  const std::int64_t tiles = ceil_div(extent, most);
+  return std::min(round_up(ceil_div(extent, tiles), 16), most);
+}
+
+/// Lines a power of two apart share few cache sets; 64 bytes more spread them over all.
+std::int64_t padded_ld(std::int64_t length, std::int64_t element_bytes) {
+  const std::int64_t per_line = 64 / element_bytes;
+  return round_up(length, per_line) + per_line;
+}
+
+}  // namespace
 
 CpuConfig plan_cpu(const Problem& p, const DeviceSpec& device) {
   CpuConfig config;
-  config.tile_m = std::min<std::int64_t>(p.m, 512);
-  config.tile_n = std::min<std::int64_t>(p.n, 512);
-  config.tile_k = 512;
+  config.native_bf16 = (device.avx512_bf16 || device.amx_bf16) && p.a_dtype != DType::kF16;
+  config.tile_m = even_tile(p.m, config.native_bf16 ? 512 : 256);
+  config.tile_n = even_tile(p.n, config.native_bf16 ? 512 : 256);
+  config.tile_k = config.native_bf16 ? 512 : 256;
   config.threads = std::max(device.threads, 1);
-  config.native_bf16 = device.avx512_bf16 || device.amx_bf16;
   return config;
 }
 
-std::string summary(const CpuConfig& c) {
-  return fmt::format("cpu tile {}x{}x{} threads {} {}", c.tile_m, c.tile_n, c.tile_k, c.threads,
-                     c.native_bf16 ? "bf16" : "widened to float32");
+CpuScratch scratch(const CpuConfig& c, const Problem& p) {
+  const std::int64_t size = c.native_bf16 ? 2 : 4;
+  CpuScratch s;
+  const auto operand = [&](Major major, std::int64_t rows, std::int64_t& ld) {
+    ld = padded_ld(major == Major::kK ? c.tile_k : rows, size);
+    return (major == Major::kK ? rows : c.tile_k) * ld * size;
+  };
+  s.a_bytes = operand(p.a_major, c.tile_m, s.a_ld);
+  s.b_bytes = operand(p.b_major, c.tile_n, s.b_ld);
+  s.c_ld = padded_ld(c.tile_n, 4);
+  s.c_bytes = c.tile_m * s.c_ld * 4;
+  return s;
+}
+
+std::string summary(const CpuConfig& c, const Problem& p) {
+  return fmt::format("cpu tile {}x{}x{}, {} threads, {}, {} KiB scratch a thread", c.tile_m,
+                     c.tile_n, c.tile_k, c.threads,
+                     c.native_bf16 ? "bf16 matmul" : "widened to float32",
+                     ceil_div(scratch(c, p).total_bytes(), 1024));
 }
 
 }  // namespace wgrad::plan

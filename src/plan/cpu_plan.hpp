@@ -10,7 +10,7 @@
 namespace wgrad::plan {
 
 /// One task computes a (tile_m, tile_n) block of one expert's output on one thread, `tile_k` tokens
-/// at a time where operands must be decoded or converted first.
+/// at a time. Tile sizes never depend on threads, experts or tokens, so neither do results.
 struct CpuConfig {
   std::int64_t tile_m = 0;
   std::int64_t tile_n = 0;
@@ -25,6 +25,22 @@ struct CpuConfig {
 /// The best configuration for `problem` on a CPU `device`.
 CpuConfig plan_cpu(const Problem& problem, const DeviceSpec& device);
 
-std::string summary(const CpuConfig& config);
+/// Native tiles are multiples of this many tokens deep, the last one padded with zeros.
+constexpr std::int64_t kTokenStep = 32;
+
+/// What each thread that works on a run keeps between runs: two operand tiles and a float32 result.
+struct CpuScratch {
+  std::int64_t a_ld = 0;  ///< tile elements between lines: rows of tokens, or tokens of rows
+  std::int64_t b_ld = 0;
+  std::int64_t c_ld = 0;
+  std::int64_t a_bytes = 0;
+  std::int64_t b_bytes = 0;
+  std::int64_t c_bytes = 0;
+
+  std::int64_t total_bytes() const noexcept { return a_bytes + b_bytes + c_bytes; }
+};
+CpuScratch scratch(const CpuConfig& config, const Problem& problem);
+
+std::string summary(const CpuConfig& config, const Problem& problem);
 
 }  // namespace wgrad::plan

@@ -1,0 +1,52 @@
+// One expert's share of an operand, A or B alike: rows (M or N) by tokens, and its scale factors.
+#pragma once
+
+#include <cstdint>
+
+#include "wgrad/operands.hpp"
+#include "wgrad/problem.hpp"
+#include "wgrad/scale_layout.hpp"
+
+namespace wgrad::cpu {
+
+/// Scale bytes of one expert: one per row and block of tokens.
+struct ExpertScales {
+  const std::uint8_t* base = nullptr;
+  std::int64_t pitch = 0;  ///< swizzled: the expert's padded columns; compact: bytes between rows
+  ScaleLayout layout = ScaleLayout::kSwizzled;
+
+  /// The scale of (row, block) is row(row)[column(block)].
+  const std::uint8_t* row(std::int64_t r) const noexcept {
+    return base +
+           (layout == ScaleLayout::kSwizzled ? swizzled_scale_offset(r, 0, pitch) : r * pitch);
+  }
+  std::int64_t column(std::int64_t block) const noexcept {
+    return layout == ScaleLayout::kSwizzled ? swizzled_scale_offset(0, block, pitch) : block;
+  }
+};
+
+struct ExpertOperand {
+  const std::uint8_t* base = nullptr;  ///< element (row 0, token 0) of the expert
+  std::int64_t ld = 0;                 ///< elements between rows (K-major) or tokens (MN-major)
+  Major major = Major::kMn;
+  DType dtype = DType::kBf16;
+  ExpertScales scales;
+
+  /// Address of element (row, token); of an FP4 element, the byte that holds it.
+  const std::uint8_t* at(std::int64_t row, std::int64_t token) const noexcept {
+    const std::int64_t element = major == Major::kK ? row * ld + token : token * ld + row;
+    return base + element * bits(dtype) / 8;
+  }
+};
+
+/// Where an expert begins: in tokens, and in scale columns (padded to 4 when swizzled).
+struct ExpertPlace {
+  std::int64_t begin = 0;
+  std::int64_t tokens = 0;  ///< k_e
+  std::int64_t scale_begin = 0;
+};
+
+ExpertOperand expert_a(const Problem& problem, const Operands& operands, const ExpertPlace& place);
+ExpertOperand expert_b(const Problem& problem, const Operands& operands, const ExpertPlace& place);
+
+}  // namespace wgrad::cpu

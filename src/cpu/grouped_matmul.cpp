@@ -1,0 +1,240 @@
+#include "cpu/grouped_matmul.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "cpu/aligned_buffer.hpp"
+#include "cpu/exponent_range.hpp"
+#include "cpu/thread_team.hpp"
+#include "cpu/wide_tile.hpp"
+
+namespace wgrad::cpu {
+namespace {
+
+TileType tile_type(const plan::CpuConfig& config) {
+  return config.native_bf16 ? TileType::kBf16 : TileType::kF32;
+}
+
+/// A block of one expert's output.
+struct Tile {
+  std::int64_t expert = 0;
+  ExpertPlace place;
+  std::int64_t row = 0;
+  std::int64_t rows = 0;
+  std::int64_t col = 0;
+  std::int64_t cols = 0;
+};
+
+/// Experts that have anything to do, those with the most tokens first, so that no long task starts
+/// last; the order has no influence on results.
+struct Schedule {
+  struct Entry {
+    std::int64_t expert;
+    ExpertPlace place;
+  };
+  std::vector<Entry> experts;
+
+  Schedule(const Problem& p, const Operands& o) {
+    ExpertPlace place;
+    experts.reserve(static_cast<std::size_t>(p.experts));
+    for (std::int64_t e = 0; e < p.experts; ++e) {
+      place.tokens = o.offsets[e] - place.begin;
+      if (place.tokens > 0 || !p.accumulate) experts.push_back({e, place});
+      place.begin += place.tokens;
+      place.scale_begin += scale_columns(p, place.tokens);
+    }
+    std::stable_sort(experts.begin(), experts.end(), [](const Entry& x, const Entry& y) {
+      return x.place.tokens > y.place.tokens;
+    });
+  }
+
+  static std::int64_t scale_columns(const Problem& p, std::int64_t tokens) {
+    if (!p.scales) return 0;
+    const std::int64_t blocks = ceil_div(tokens, p.scales->vec_size);
+    return p.scales->layout == ScaleLayout::kSwizzled ? round_up(blocks, kScaleAtomCols) : blocks;
+  }
+};
+
+/// One tile's computation, on one thread.
+class TileTask {
+ public:
+  TileTask(const Problem& p, const plan::CpuConfig& c, const TileMatmul& matmul, const Operands& o,
+           const Tile& tile)
+      : p_(p),
+        c_(c),
+        matmul_(matmul),
+        tile_(tile),
+        a_(expert_a(p, o, tile.place)),
+        b_(expert_b(p, o, tile.place)),
+        out_(output(o)) {}
+
+  void compute(std::uint8_t* scratch) {
+    if (tile_.place.tokens == 0) return fill_zeros();
+    const ExponentShift shift = exponent_shift();
+    if (shift.wide) return sum_wide(a_, rows(), b_, cols(), p_.scales->vec_size, out_);
+    if (shift != ExponentShift{}) {
+      out_.factor *= std::ldexp(1.0, shift.a + shift.b);
+      out_.scaled = true;
+    }
+    multiply(shift, scratch);
+  }
+
+ private:
+  TileRegion rows() const { return {tile_.row, tile_.rows, 0, tile_.place.tokens}; }
+  TileRegion cols() const { return {tile_.col, tile_.cols, 0, tile_.place.tokens}; }
+
+  TileOutput output(const Operands& o) const {
+    const std::int64_t size = bits(p_.wgrad_dtype) / 8;
+    TileOutput out;
+    out.pitch = row_pitch(p_);
+    out.dtype = p_.wgrad_dtype;
+    out.accumulate = p_.accumulate;
+    auto* expert =
+        p_.output_mode == OutputMode::kDense
+            ? static_cast<std::uint8_t*>(o.wgrad) + tile_.expert * expert_stride(p_) * size
+            : reinterpret_cast<std::uint8_t*>(  // NOLINT(performance-no-int-to-ptr)
+                  static_cast<std::uintptr_t>(o.wgrad_ptrs[tile_.expert]));
+    out.base = expert + (tile_.row * out.pitch + tile_.col) * size;
+    if (p_.scales && p_.scales->global_scale) {
+      out.factor = static_cast<double>(o.global_scale_a[tile_.expert]) *
+                   static_cast<double>(o.global_scale_b[tile_.expert]);
+      out.scaled = true;
+    }
+    return out;
+  }
+
+  void fill_zeros() const {
+    const std::int64_t size = bits(p_.wgrad_dtype) / 8;
+    for (std::int64_t i = 0; i < tile_.rows; ++i) {
+      std::memset(out_.base + i * out_.pitch * size, 0,
+                  static_cast<std::size_t>(tile_.cols * size));
+    }
+  }
+
+  ExponentShift exponent_shift() const {
+    if (!p_.scales || p_.scales->dtype != DType::kE8m0) return {};
+    const int vec = p_.scales->vec_size;
+    const std::int64_t k = tile_.place.tokens;
+    return choose_shift(
+        scan_exponents(a_, vec, tile_.row, tile_.rows, k), element_range(p_.a_dtype),
+        scan_exponents(b_, vec, tile_.col, tile_.cols, k), element_range(p_.b_dtype), k);
+  }
+
+  void multiply(const ExponentShift& shift, std::uint8_t* scratch) const {
+    const plan::CpuScratch parts = plan::scratch(c_, p_);
+    std::uint8_t* a_scratch = scratch;
+    std::uint8_t* b_scratch = a_scratch + parts.a_bytes;
+    const bool direct = out_.dtype == DType::kF32 && !out_.accumulate && !out_.scaled &&
+                        tile_.place.tokens <= c_.tile_k;
+    auto* c = reinterpret_cast<float*>(direct ? out_.base : b_scratch + parts.b_bytes);
+    const std::int64_t ldc = direct ? out_.pitch : parts.c_ld;
+    for (std::int64_t token = 0, step = 0; token < tile_.place.tokens; token += step) {
+      step = next_step(tile_.place.tokens - token);
+      const std::int64_t k = padded_step(step);
+      const TileFactor a =
+          factor(a_, {tile_.row, tile_.rows, token, step}, shift.a, a_scratch, parts.a_ld);
+      const TileFactor b =
+          factor(b_, {tile_.col, tile_.cols, token, step}, shift.b, b_scratch, parts.b_ld);
+      matmul_.multiply({tile_.rows, tile_.cols, k}, a, b, c, ldc, token > 0);
+    }
+    if (!direct) store(c, ldc);
+  }
+
+  /// Native matmuls are compiled for each depth: whole tiles, multiples of kTokenStep, and a rest
+  /// that is padded with zeros to kTokenStep.
+  std::int64_t next_step(std::int64_t left) const {
+    if (left >= c_.tile_k) return c_.tile_k;
+    if (!c_.native_bf16 || left < plan::kTokenStep) return left;
+    return left - left % plan::kTokenStep;
+  }
+  std::int64_t padded_step(std::int64_t step) const {
+    return c_.native_bf16 ? round_up(step, plan::kTokenStep) : step;
+  }
+
+  TileFactor factor(const ExpertOperand& x, const TileRegion& region, int exponent_shift,
+                    std::uint8_t* tile, std::int64_t ld) const {
+    const std::int64_t k = padded_step(region.tokens);
+    const bool in_place =
+        c_.native_bf16 && x.dtype == DType::kBf16 && x.major == Major::kMn && k == region.tokens;
+    if (in_place) return {x.at(region.row, region.token), x.ld, x.major};
+    TileDecode how;
+    how.type = tile_type(c_);
+    how.exponent_shift = exponent_shift;
+    if (p_.scales) {
+      how.scale_dtype = p_.scales->dtype;
+      how.vec = p_.scales->vec_size;
+    }
+    decode_tile(x, how, region, tile, ld);
+    if (k > region.tokens) zero_tokens(x.major, region, k, tile, ld);
+    return {tile, ld, x.major};
+  }
+
+  /// Both operands are zero there: zero times what scratch held before might be NaN.
+  static void zero_tokens(Major major, const TileRegion& region, std::int64_t k, std::uint8_t* tile,
+                          std::int64_t ld) {
+    constexpr std::int64_t kSize = 2;  // only bfloat16 tiles are padded
+    const std::int64_t extra = k - region.tokens;
+    if (major == Major::kMn) {
+      std::memset(tile + region.tokens * ld * kSize, 0,
+                  static_cast<std::size_t>(extra * ld * kSize));
+      return;
+    }
+    for (std::int64_t i = 0; i < region.rows; ++i) {
+      std::memset(tile + (i * ld + region.tokens) * kSize, 0,
+                  static_cast<std::size_t>(extra * kSize));
+    }
+  }
+
+  void store(const float* c, std::int64_t ldc) const {
+    const StoreLine line = store_line(out_.dtype, out_.accumulate, out_.scaled);
+    const std::int64_t size = bits(out_.dtype) / 8;
+    for (std::int64_t i = 0; i < tile_.rows; ++i) {
+      line(c + i * ldc, out_.factor, out_.base + i * out_.pitch * size, tile_.cols);
+    }
+  }
+
+  const Problem& p_;
+  const plan::CpuConfig& c_;
+  const TileMatmul& matmul_;
+  const Tile& tile_;
+  ExpertOperand a_;
+  ExpertOperand b_;
+  TileOutput out_;
+};
+
+std::uint8_t* thread_scratch(std::int64_t bytes) {
+  thread_local AlignedBuffer buffer;
+  return buffer.at_least(bytes);
+}
+
+}  // namespace
+
+GroupedMatmul::GroupedMatmul(const Problem& problem, const plan::CpuConfig& config)
+    : GroupedMatmul(problem, config, make_tile_matmul(tile_type(config))) {}
+
+GroupedMatmul::GroupedMatmul(const Problem& problem, const plan::CpuConfig& config,
+                             std::unique_ptr<const TileMatmul> matmul)
+    : problem_(problem), config_(config), matmul_(std::move(matmul)) {}
+
+void GroupedMatmul::run(const Operands& operands) const {
+  const Schedule schedule(problem_, operands);
+  const std::int64_t tiles_m = ceil_div(problem_.m, config_.tile_m);
+  const std::int64_t tiles_n = ceil_div(problem_.n, config_.tile_n);
+  const std::int64_t tiles = tiles_m * tiles_n;
+  const std::int64_t bytes = plan::scratch(config_, problem_).total_bytes();
+  const auto count = static_cast<std::int64_t>(schedule.experts.size()) * tiles;
+  run_tasks(count, config_.threads, [&](std::int64_t task) {
+    const auto& entry = schedule.experts[static_cast<std::size_t>(task / tiles)];
+    Tile tile{entry.expert, entry.place, 0, 0, 0, 0};
+    tile.row = task % tiles / tiles_n * config_.tile_m;
+    tile.col = task % tiles % tiles_n * config_.tile_n;
+    tile.rows = std::min(config_.tile_m, problem_.m - tile.row);
+    tile.cols = std::min(config_.tile_n, problem_.n - tile.col);
+    TileTask(problem_, config_, *matmul_, operands, tile).compute(thread_scratch(bytes));
+  });
+}
+
+}  // namespace wgrad::cpu

@@ -1,0 +1,111 @@
+#include "cpu/lines.hpp"
+
+#include "cpu/line_loops.hpp"
+
+namespace wgrad::cpu {
+namespace {
+
+/// Every loop of line_loops.hpp for one instruction set.
+struct LineTable {
+  const char* name;
+  WidenLine widen[2];        ///< [f16]
+  ScaleAcross across[2][2];  ///< [e5m2][bf16 tile]
+  ScaleAlong along[3][2];    ///< [e4m3, e5m2, e2m1][bf16 tile]
+  StoreLine store[3][2][2];  ///< [f32, bf16, f16][accumulate][scaled]
+};
+
+// A target attribute cannot be a template parameter, so the macro writes one class of plain
+// functions per instruction set; the loops are inlined into them and vectorised there.
+#define WGRAD_LINE_FUNCTIONS(Name, target)                                                   \
+  struct Name {                                                                              \
+    template <class In>                                                                      \
+    target static void widen(const void* in, void* out, std::int64_t n) {                    \
+      loops::widen_line<In>(in, out, n);                                                     \
+    }                                                                                        \
+    template <class In, class Out>                                                           \
+    target static void across(const std::uint8_t* in, const float* scale, void* out,         \
+                              std::int64_t n) {                                              \
+      loops::scale_across<In, Out>(in, scale, out, n);                                       \
+    }                                                                                        \
+    template <class In, class Out>                                                           \
+    target static void along(const std::uint8_t* in, const float* scale, int vec, void* out, \
+                             std::int64_t n) {                                               \
+      loops::scale_along<In, Out>(in, scale, vec, out, n);                                   \
+    }                                                                                        \
+    template <class Out, bool kAccumulate, bool kScaled>                                     \
+    target static void store(const float* acc, double factor, void* out, std::int64_t n) {   \
+      loops::store_line<Out, kAccumulate, kScaled>(acc, factor, out, n);                     \
+    }                                                                                        \
+  }
+
+#define WGRAD_NO_TARGET
+WGRAD_LINE_FUNCTIONS(Baseline, WGRAD_NO_TARGET);
+#if defined(__x86_64__)
+WGRAD_LINE_FUNCTIONS(Avx2, [[gnu::target("avx2")]]);
+WGRAD_LINE_FUNCTIONS(Avx512, [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl")]]);
+#endif
+
+template <class Set>
+constexpr LineTable make_table(const char* name) {
+  using loops::Bf16In, loops::Bf16Out, loops::F16In, loops::F16Out, loops::F32Out;
+  return {
+      name,
+      {&Set::template widen<Bf16In>, &Set::template widen<F16In>},
+      {{&Set::template across<E4m3, F32Out>, &Set::template across<E4m3, Bf16Out>},
+       {&Set::template across<E5m2, F32Out>, &Set::template across<E5m2, Bf16Out>}},
+      {{&Set::template along<E4m3, F32Out>, &Set::template along<E4m3, Bf16Out>},
+       {&Set::template along<E5m2, F32Out>, &Set::template along<E5m2, Bf16Out>},
+       {&Set::template along<E2m1, F32Out>, &Set::template along<E2m1, Bf16Out>}},
+      {{{&Set::template store<F32Out, false, false>, &Set::template store<F32Out, false, true>},
+        {&Set::template store<F32Out, true, false>, &Set::template store<F32Out, true, true>}},
+       {{&Set::template store<Bf16Out, false, false>, &Set::template store<Bf16Out, false, true>},
+        {&Set::template store<Bf16Out, true, false>, &Set::template store<Bf16Out, true, true>}},
+       {{&Set::template store<F16Out, false, false>, &Set::template store<F16Out, false, true>},
+        {&Set::template store<F16Out, true, false>, &Set::template store<F16Out, true, true>}}},
+  };
+}
+
+LineTable choose_table() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
+    return make_table<Avx512>("avx512");
+  }
+  if (__builtin_cpu_supports("avx2")) return make_table<Avx2>("avx2");
+#endif
+  return make_table<Baseline>("baseline");
+}
+
+const LineTable& table() {
+  static const LineTable kTable = choose_table();
+  return kTable;
+}
+
+int element_index(DType element) {
+  return element == DType::kE4m3 ? 0 : element == DType::kE5m2 ? 1 : 2;
+}
+
+}  // namespace
+
+WidenLine widen_line(DType element) {
+  return table().widen[element == DType::kF16 ? 1 : 0];
+}
+
+ScaleAcross scale_across(DType element, TileType tile) {
+  return table().across[element == DType::kE5m2 ? 1 : 0][tile == TileType::kBf16 ? 1 : 0];
+}
+
+ScaleAlong scale_along(DType element, TileType tile) {
+  return table().along[element_index(element)][tile == TileType::kBf16 ? 1 : 0];
+}
+
+StoreLine store_line(DType output, bool accumulate, bool scaled) {
+  const int type = output == DType::kF32 ? 0 : output == DType::kBf16 ? 1 : 2;
+  return table().store[type][accumulate ? 1 : 0][scaled ? 1 : 0];
+}
+
+const char* line_instruction_set() {
+  return table().name;
+}
+
+}  // namespace wgrad::cpu

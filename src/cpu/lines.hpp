@@ -1,0 +1,32 @@
+// Loops over one contiguous line of elements: decoding into a tile, storing from an accumulator.
+// Compiled once per instruction set and chosen when the library first runs.
+#pragma once
+
+#include <cstdint>
+
+#include "wgrad/dtype.hpp"
+
+namespace wgrad::cpu {
+
+/// What a tile holds: float32 always works; bfloat16 where the library multiplies it natively.
+enum class TileType : std::uint8_t { kF32, kBf16 };
+
+/// `out[i] = in[i]`, from 16-bit elements.
+using WidenLine = void (*)(const void* in, void* out, std::int64_t n);
+/// `out[i] = in[i] * scale[i]`: neighbours along the line belong to different rows.
+using ScaleAcross = void (*)(const std::uint8_t* in, const float* scale, void* out, std::int64_t n);
+/// `out[i] = in[i] * scale[i / vec]`: the line runs along tokens. FP4 reads two elements a byte.
+using ScaleAlong = void (*)(const std::uint8_t* in, const float* scale, int vec, void* out,
+                            std::int64_t n);
+/// `out[i] = acc[i] * factor`, or `+=`, rounded once to the output's type.
+using StoreLine = void (*)(const float* acc, double factor, void* out, std::int64_t n);
+
+WidenLine widen_line(DType element);
+ScaleAcross scale_across(DType element, TileType tile);
+ScaleAlong scale_along(DType element, TileType tile);
+StoreLine store_line(DType output, bool accumulate, bool scaled);
+
+/// The instruction set in use: "avx512", "avx2" or "baseline".
+const char* line_instruction_set();
+
+}  // namespace wgrad::cpu

@@ -1,0 +1,104 @@
+#include "cpu/tile_decode.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <limits>
+
+#include "cpu/encodings.hpp"
+
+namespace wgrad::cpu {
+namespace {
+
+constexpr int kNanCode = 255;
+constexpr int kBias = 127;
+
+/// Clamping touches only blocks of zeros: choose_shift() keeps all others in range.
+float e8m0_value(int code, int shift) {
+  if (code == kNanCode) return std::numeric_limits<float>::quiet_NaN();
+  const int exponent = std::clamp(code - shift, 1, 254);
+  return std::bit_cast<float>(static_cast<std::uint32_t>(exponent) << 23);
+}
+
+float scale_value(const TileDecode& how, std::uint8_t code) {
+  return how.scale_dtype == DType::kE8m0 ? e8m0_value(code, how.exponent_shift) : E4m3::value(code);
+}
+
+std::int64_t bytes_of(TileType type) {
+  return type == TileType::kF32 ? 4 : 2;
+}
+
+struct Lines {
+  std::int64_t count;   ///< lines in the region
+  std::int64_t length;  ///< elements in each
+};
+
+Lines lines_of(const ExpertOperand& x, const TileRegion& r) {
+  return x.major == Major::kK ? Lines{r.rows, r.tokens} : Lines{r.tokens, r.rows};
+}
+
+const std::uint8_t* line(const ExpertOperand& x, const TileRegion& r, std::int64_t i) {
+  return x.major == Major::kK ? x.at(r.row + i, r.token) : x.at(r.row, r.token + i);
+}
+
+void decode_sixteen_bit(const ExpertOperand& x, const TileDecode& how, const TileRegion& r,
+                        std::uint8_t* tile, std::int64_t pitch) {
+  const Lines lines = lines_of(x, r);
+  const WidenLine widen = widen_line(x.dtype);
+  for (std::int64_t i = 0; i < lines.count; ++i) {
+    if (how.type == TileType::kF32) {
+      widen(line(x, r, i), tile + i * pitch, lines.length);
+    } else {
+      std::memcpy(tile + i * pitch, line(x, r, i), static_cast<std::size_t>(lines.length) * 2);
+    }
+  }
+}
+
+void decode_k_major(const ExpertOperand& x, const TileDecode& how, const TileRegion& r,
+                    std::uint8_t* tile, std::int64_t pitch) {
+  std::array<float, kMaxTileTokens / 16> scales;  // NOLINT: written below, as far as it is read
+  const ScaleAlong scale = scale_along(x.dtype, how.type);
+  const std::int64_t first = r.token / how.vec;
+  const std::int64_t blocks = ceil_div(r.tokens, how.vec);
+  for (std::int64_t i = 0; i < r.rows; ++i) {
+    const std::uint8_t* codes = x.scales.row(r.row + i);
+    for (std::int64_t b = 0; b < blocks; ++b) {
+      scales[static_cast<std::size_t>(b)] = scale_value(how, codes[x.scales.column(first + b)]);
+    }
+    scale(x.at(r.row + i, r.token), scales.data(), how.vec, tile + i * pitch, r.tokens);
+  }
+}
+
+void decode_mn_major(const ExpertOperand& x, const TileDecode& how, const TileRegion& r,
+                     std::uint8_t* tile, std::int64_t pitch) {
+  std::array<float, kMaxTileRows> scales;  // NOLINT: written below, as far as it is read
+  const ScaleAcross scale = scale_across(x.dtype, how.type);
+  for (std::int64_t t = 0; t < r.tokens; t += how.vec) {
+    const std::int64_t column = x.scales.column((r.token + t) / how.vec);
+    for (std::int64_t i = 0; i < r.rows; ++i) {
+      scales[static_cast<std::size_t>(i)] = scale_value(how, x.scales.row(r.row + i)[column]);
+    }
+    const std::int64_t end = std::min(t + how.vec, r.tokens);
+    for (std::int64_t u = t; u < end; ++u) {
+      scale(x.at(r.row, r.token + u), scales.data(), tile + u * pitch, r.rows);
+    }
+  }
+}
+
+}  // namespace
+
+void decode_tile(const ExpertOperand& operand, const TileDecode& how, const TileRegion& region,
+                 void* tile, std::int64_t ld) noexcept {
+  auto* out = static_cast<std::uint8_t*>(tile);
+  const std::int64_t pitch = ld * bytes_of(how.type);
+  if (how.vec == 0) {
+    decode_sixteen_bit(operand, how, region, out, pitch);
+  } else if (operand.major == Major::kK) {
+    decode_k_major(operand, how, region, out, pitch);
+  } else {
+    decode_mn_major(operand, how, region, out, pitch);
+  }
+}
+
+}  // namespace wgrad::cpu

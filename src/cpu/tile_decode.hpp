@@ -1,0 +1,37 @@
+// A rectangle of one expert's operand, decoded into thread-local scratch.
+#pragma once
+
+#include <cstdint>
+
+#include "cpu/expert_operand.hpp"
+#include "cpu/lines.hpp"
+
+namespace wgrad::cpu {
+
+/// Rows and tokens of an expert; `token` is a multiple of the scale block where there are scales.
+struct TileRegion {
+  std::int64_t row = 0;
+  std::int64_t rows = 0;
+  std::int64_t token = 0;
+  std::int64_t tokens = 0;
+};
+
+/// How to turn elements into tile values.
+struct TileDecode {
+  TileType type = TileType::kF32;
+  DType scale_dtype = DType::kE8m0;
+  int vec = 0;             ///< tokens a scale covers; 0: the operand has no scales
+  int exponent_shift = 0;  ///< subtracted from every e8m0 exponent
+};
+
+/// Most rows a region may have: the scales of one block of tokens are held on the stack.
+constexpr std::int64_t kMaxTileRows = 1024;
+/// Most tokens a region may have.
+constexpr std::int64_t kMaxTileTokens = 1024;
+
+/// Writes the region in the operand's own order: K-major as rows of tokens, MN-major as tokens of
+/// rows, lines `ld` tile elements apart. Reads nothing outside the region.
+void decode_tile(const ExpertOperand& operand, const TileDecode& how, const TileRegion& region,
+                 void* tile, std::int64_t ld) noexcept;
+
+}  // namespace wgrad::cpu

@@ -1,0 +1,161 @@
+#include "cpu/tile_matmul.hpp"
+
+#include <fmt/format.h>
+#include <omp.h>
+#include <pthread.h>
+
+#include <array>
+#include <map>
+#include <mutex>
+#include <oneapi/dnnl/dnnl.hpp>
+
+#include "cpu/aligned_buffer.hpp"
+#include "wgrad/errors.hpp"
+
+#if DNNL_CPU_THREADING_RUNTIME != DNNL_RUNTIME_OMP && DNNL_CPU_THREADING_RUNTIME != DNNL_RUNTIME_SEQ
+#error "wgrad needs oneDNN built for OpenMP or sequential: it brings its own threads"
+#endif
+
+namespace wgrad::cpu {
+namespace {
+
+using dnnl::matmul;
+using dnnl::memory;
+
+class Float32Matmul final : public TileMatmul {
+ public:
+  void multiply(const TileExtents& x, const TileFactor& a, const TileFactor& b, float* c,
+                std::int64_t ldc, bool add) const override {
+    // 'T' stores A as k lines of m and B as n lines of k.
+    const dnnl_status_t status =
+        dnnl_sgemm(a.major == Major::kK ? 'N' : 'T', b.major == Major::kK ? 'T' : 'N', x.m, x.n,
+                   x.k, 1.0F, static_cast<const float*>(a.data), a.ld,
+                   static_cast<const float*>(b.data), b.ld, add ? 1.0F : 0.0F, c, ldc);
+    if (status != dnnl_success) {
+      throw RuntimeError(
+          fmt::format("wgrad: oneDNN's sgemm failed with status {}", static_cast<int>(status)));
+    }
+  }
+};
+
+/// Guards primitives: found or created. Creating one takes the library's own locks too, and a child
+/// forked meanwhile would inherit them locked, so forks wait for this mutex.
+std::mutex& library_mutex() {
+  static std::mutex& mutex = *new std::mutex;  // outlives every thread
+  static const int kRegistered =
+      pthread_atfork([] { library_mutex().lock(); }, [] { library_mutex().unlock(); },
+                     [] { library_mutex().unlock(); });
+  static_cast<void>(kRegistered);
+  return mutex;
+}
+
+const dnnl::engine& cpu_engine() {
+  static const dnnl::engine& engine = *new dnnl::engine(dnnl::engine::kind::cpu, 0);
+  return engine;
+}
+
+/// m, n, k, lda, ldb, ldc, then the majors and `add`.
+using ShapeKey = std::array<std::int64_t, 7>;
+
+struct CompiledMatmul {
+  memory::desc a;
+  memory::desc b;
+  memory::desc c;
+  memory::desc scratchpad;
+  matmul primitive;
+};
+
+matmul::primitive_desc describe(const memory::desc& a, const memory::desc& b, const memory::desc& c,
+                                bool add) {
+  dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  if (add) {
+    dnnl::post_ops ops;
+    ops.append_sum(1.0F);
+    attr.set_post_ops(ops);
+  }
+#if DNNL_VERSION_MAJOR >= 3
+  return {cpu_engine(), a, b, c, attr};
+#else
+  return {matmul::desc(a, b, c), attr, cpu_engine()};
+#endif
+}
+
+memory::desc plain(std::int64_t rows, std::int64_t cols, std::int64_t ld, bool transposed,
+                   memory::data_type type) {
+  return {{rows, cols}, type, transposed ? memory::dims{1, ld} : memory::dims{ld, 1}};
+}
+
+class Bf16Matmul final : public TileMatmul {
+ public:
+  void multiply(const TileExtents& x, const TileFactor& a, const TileFactor& b, float* c,
+                std::int64_t ldc, bool add) const override {
+    const std::int64_t flags =
+        (a.major == Major::kK ? 1 : 0) + (b.major == Major::kK ? 2 : 0) + (add ? 4 : 0);
+    const auto compiled = find_or_compile({x.m, x.n, x.k, a.ld, b.ld, ldc, flags});
+    thread_local dnnl::stream stream(cpu_engine());
+    thread_local AlignedBuffer scratchpad;
+    // The library's handles are not const, but it only reads A and B.
+    const auto wrap = [](const memory::desc& desc, const void* data) {
+      return memory(desc, cpu_engine(), const_cast<void*>(data));
+    };
+    compiled->primitive.execute(
+        stream,
+        {{DNNL_ARG_SRC, wrap(compiled->a, a.data)},
+         {DNNL_ARG_WEIGHTS, wrap(compiled->b, b.data)},
+         {DNNL_ARG_DST, wrap(compiled->c, c)},
+         {DNNL_ARG_SCRATCHPAD,
+          wrap(compiled->scratchpad,
+               scratchpad.at_least(static_cast<std::int64_t>(compiled->scratchpad.get_size())))}});
+  }
+
+  static std::shared_ptr<const CompiledMatmul> compile(const ShapeKey& key) {
+    const auto [m, n, k, lda, ldb, ldc, flags] = key;
+    const memory::desc a = plain(m, k, lda, (flags & 1) == 0, memory::data_type::bf16);
+    const memory::desc b = plain(k, n, ldb, (flags & 2) != 0, memory::data_type::bf16);
+    const memory::desc c = plain(m, n, ldc, false, memory::data_type::f32);
+    const matmul::primitive_desc desc = describe(a, b, c, (flags & 4) != 0);
+    return std::make_shared<const CompiledMatmul>(
+        CompiledMatmul{a, b, c, desc.scratchpad_desc(), matmul(desc)});
+  }
+
+ private:
+  /// A plan has two widths, two heights and kTokenStep-grained depths; leading dimensions that
+  /// change from call to call are what could make it grow.
+  static constexpr std::size_t kMostPrimitives = 1024;
+
+  std::shared_ptr<const CompiledMatmul> find_or_compile(const ShapeKey& key) const {
+    const std::lock_guard lock(library_mutex());
+    const auto found = compiled_.find(key);
+    if (found != compiled_.end()) return found->second;
+    if (compiled_.size() >= kMostPrimitives) compiled_.clear();
+    return compiled_.emplace(key, compile(key)).first->second;
+  }
+
+  mutable std::map<ShapeKey, std::shared_ptr<const CompiledMatmul>> compiled_;
+};
+
+}  // namespace
+
+std::unique_ptr<const TileMatmul> make_tile_matmul(TileType type) {
+  if (type == TileType::kF32) return std::make_unique<Float32Matmul>();
+  try {
+    const std::lock_guard lock(library_mutex());
+    Bf16Matmul::compile({64, 64, 64, 64, 64, 64, 0});
+  } catch (const dnnl::error& error) {
+    throw RuntimeError(fmt::format(
+        "wgrad: the device says that this CPU multiplies bfloat16, but oneDNN does not here: {}",
+        error.what()));
+  }
+  return std::make_unique<Bf16Matmul>();
+}
+
+SingleThreaded::SingleThreaded() noexcept : previous_(omp_get_max_threads()) {
+  omp_set_num_threads(1);
+}
+
+SingleThreaded::~SingleThreaded() {
+  omp_set_num_threads(previous_);
+}
+
+}  // namespace wgrad::cpu

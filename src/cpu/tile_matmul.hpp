@@ -1,0 +1,53 @@
+// The library's matmul on tiles, on the calling thread only.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "cpu/lines.hpp"
+#include "wgrad/problem.hpp"
+
+namespace wgrad::cpu {
+
+/// One factor of C = A B. K-major: lines of tokens; MN-major: lines of rows.
+struct TileFactor {
+  const void* data = nullptr;
+  std::int64_t ld = 0;  ///< elements between lines
+  Major major = Major::kMn;
+};
+
+struct TileExtents {
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+};
+
+/// Thread-safe. Results depend on the arguments' values, extents and strides only.
+class TileMatmul {
+ public:
+  TileMatmul() = default;
+  TileMatmul(const TileMatmul&) = delete;
+  TileMatmul& operator=(const TileMatmul&) = delete;
+  virtual ~TileMatmul() = default;
+
+  /// C (m x n, row pitch ldc) = A (m x k) B (k x n), or += where `add`. C is not read otherwise.
+  virtual void multiply(const TileExtents& extents, const TileFactor& a, const TileFactor& b,
+                        float* c, std::int64_t ldc, bool add) const = 0;
+};
+
+/// Tiles of `type`. Throws RuntimeError where the library has no bfloat16 matmul on this CPU.
+std::unique_ptr<const TileMatmul> make_tile_matmul(TileType type);
+
+/// Keeps the library on the calling thread while it lives, and gives the thread back its setting.
+class SingleThreaded {
+ public:
+  SingleThreaded() noexcept;
+  SingleThreaded(const SingleThreaded&) = delete;
+  SingleThreaded& operator=(const SingleThreaded&) = delete;
+  ~SingleThreaded();
+
+ private:
+  int previous_;
+};
+
+}  // namespace wgrad::cpu
