@@ -1,0 +1,91 @@
+// Drives the path of CPUs that multiply bfloat16 natively on any CPU: a plain loop stands in for
+// the library's matmul, so that what surrounds it is tested everywhere.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "cpu/encodings.hpp"
+#include "cpu/grouped_matmul.hpp"
+#include "support/check.hpp"
+#include "support/instance.hpp"
+
+namespace wgrad::cpu {
+namespace {
+
+class PlainBf16Matmul final : public TileMatmul {
+ public:
+  void multiply(const TileExtents& x, const TileFactor& a, const TileFactor& b, float* c,
+                std::int64_t ldc, bool add) const override {
+    EXPECT_EQ(x.k % plan::kTokenStep, 0);
+    const auto* from_a = static_cast<const std::uint16_t*>(a.data);
+    const auto* from_b = static_cast<const std::uint16_t*>(b.data);
+    for (std::int64_t i = 0; i < x.m; ++i) {
+      for (std::int64_t j = 0; j < x.n; ++j) {
+        float sum = add ? c[i * ldc + j] : 0.0F;
+        for (std::int64_t k = 0; k < x.k; ++k) {
+          sum += flushed(from_a[a.major == Major::kK ? i * a.ld + k : k * a.ld + i]) *
+                 flushed(from_b[b.major == Major::kK ? j * b.ld + k : k * b.ld + j]);
+        }
+        c[i * ldc + j] = sum;
+      }
+    }
+  }
+
+ private:
+  /// As the instructions do: subnormal inputs count as zero.
+  static float flushed(std::uint16_t code) {
+    return (code & 0x7F80U) == 0 ? 0.0F : bf16_value(code);
+  }
+};
+
+plan::CpuConfig native_config() {
+  plan::CpuConfig config;
+  config.tile_m = config.tile_n = 48;
+  config.tile_k = 64;
+  config.threads = 2;
+  config.native_bf16 = true;
+  return config;
+}
+
+testing::AssertionResult conforms(const test::Case& c) {
+  const test::CaseData data(c);
+  const GroupedMatmul matmul(problem(c), native_config(), std::make_unique<PlainBf16Matmul>());
+  test::Instance instance(data, test::host_device());
+  matmul.run(instance.operands());
+  return test::same_image(data, instance.output(), test::oracle_output(data));
+}
+
+TEST(NativeTiles, EveryFormatBothMajorsExactIntegers) {
+  for (const test::NamedFormat& format : test::formats()) {
+    if (format.a == DType::kF16) continue;  // always widened
+    for (const Major major : {Major::kK, Major::kMn}) {
+      for (const InputOrder order : {InputOrder::kTensor2d, InputOrder::kTensorRagged}) {
+        test::Case c;
+        c.problem = test::problem_of(format, 72, 56);
+        c.problem.input_order = order;
+        if (major == Major::kK) c.problem.a_major = c.problem.b_major = major;
+        c.counts = test::fit_counts(c.problem, {64, 0, 1, 31, 97, 200});
+        c.slack = 10;
+        EXPECT_TRUE(conforms(c)) << format.name << " " << describe(c);
+      }
+    }
+  }
+}
+
+TEST(NativeTiles, ExtremeScalesNeverMeetAFlushedSubnormal) {
+  for (const test::NamedFormat& format : test::formats()) {
+    if (format.format != Format::kMxfp8) continue;
+    test::Case c;
+    c.problem = test::problem_of(format, 16, 16);
+    c.problem.wgrad_dtype = DType::kF32;
+    c.counts = {64};
+    c.data = test::DataKind::kOnes;
+    c.adjust = [](test::LogicalData& d) {
+      for (auto& code : d.a.scale_codes) code = 0;
+    };
+    EXPECT_TRUE(conforms(c)) << format.name;
+  }
+}
+
+}  // namespace
+}  // namespace wgrad::cpu
