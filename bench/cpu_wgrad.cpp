@@ -1,0 +1,253 @@
+// Times the CPU backend over a shapes file: BF16 and every block-scaled format beside it.
+//
+// Shapes are scaled to the machine by one rule: hidden, intermediate and tokens are all divided by
+// the smallest power of two that brings 2*M*N*T to at most --gflop; M and N stay multiples of 32.
+// Formats take turns within a repetition, so that clocks and neighbours touch all alike; the median
+// of the repetitions is printed. The last columns are time over BF16's time.
+//
+// usage: cpu_wgrad SHAPES [--gflop 8] [--repeat 7] [--only NAME] [--out bf16|f32] [--accumulate]
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <numeric>
+#include <random>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "wgrad/wgrad.hpp"
+
+namespace {
+
+using wgrad::DType;
+using wgrad::Major;
+
+struct Shape {
+  std::string name;
+  std::int64_t experts = 0;
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t tokens = 0;
+  std::string distribution;
+};
+
+struct Settings {
+  std::string shapes;
+  double gflop = 8;
+  int repeat = 7;
+  std::string only;
+  DType out = DType::kBf16;
+  bool accumulate = false;
+};
+
+Settings parse(int argc, char** argv) {
+  Settings s;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const auto next = [&] { return i + 1 < argc ? std::string(argv[++i]) : std::string(); };
+    if (word == "--gflop") {
+      s.gflop = std::stod(next());
+    } else if (word == "--repeat") {
+      s.repeat = std::stoi(next());
+    } else if (word == "--only") {
+      s.only = next();
+    } else if (word == "--out") {
+      s.out = next() == "f32" ? DType::kF32 : DType::kBf16;
+    } else if (word == "--accumulate") {
+      s.accumulate = true;
+    } else {
+      s.shapes = word;
+    }
+  }
+  return s;
+}
+
+std::vector<Shape> read_shapes(const std::string& path) {
+  std::vector<Shape> out;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    Shape s;
+    std::istringstream(line) >> s.name >> s.experts >> s.m >> s.n >> s.tokens >> s.distribution;
+    out.push_back(s);
+  }
+  return out;
+}
+
+Shape scaled(Shape s, double gflop) {
+  const Shape full = s;
+  const auto width = [](std::int64_t extent, std::int64_t by) {
+    return std::max<std::int64_t>(extent / by / 32 * 32, 32);
+  };
+  for (std::int64_t by = 1;
+       2e-9 * static_cast<double>(s.m * s.n) * static_cast<double>(s.tokens) > gflop; by *= 2) {
+    s.m = width(full.m, by * 2);
+    s.n = width(full.n, by * 2);
+    s.tokens = std::max(full.tokens / (by * 2), s.experts);
+  }
+  return s;
+}
+
+/// Cumulative ends; even counts, so that packed FP4 can take the same shape.
+std::vector<std::int32_t> offsets_of(const Shape& s, std::mt19937& random) {
+  std::vector<double> weight(static_cast<std::size_t>(s.experts), 1.0);
+  std::uniform_real_distribution<double> jitter(0.7, 1.3);
+  for (std::size_t e = 0; e < weight.size(); ++e) {
+    if (s.distribution == "jitter") weight[e] = jitter(random);
+    if (s.distribution == "zipf") weight[e] = 1.0 / static_cast<double>(e + 1);
+  }
+  if (s.distribution == "zipf") std::shuffle(weight.begin(), weight.end(), random);
+  if (s.distribution == "hot") weight[0] = 4.0 * static_cast<double>(s.experts);
+  const double sum = std::accumulate(weight.begin(), weight.end(), 0.0);
+  std::vector<std::int32_t> ends;
+  double reached = 0;
+  for (const double w : weight) {
+    reached += w / sum * static_cast<double>(s.tokens);
+    ends.push_back(static_cast<std::int32_t>(std::lround(reached / 2)) * 2);
+  }
+  ends.back() = static_cast<std::int32_t>(s.tokens / 2 * 2);
+  return ends;
+}
+
+struct Format {
+  const char* name;
+  DType element;
+  Major major;
+  std::optional<wgrad::ScaleSpec> scales;
+};
+
+std::vector<Format> formats() {
+  const wgrad::ScaleSpec mx{DType::kE8m0, 32, wgrad::ScaleLayout::kSwizzled, false};
+  const wgrad::ScaleSpec nv{DType::kE4m3, 16, wgrad::ScaleLayout::kSwizzled, true};
+  return {{"bf16", DType::kBf16, Major::kMn, {}},   {"bf16-k", DType::kBf16, Major::kK, {}},
+          {"fp16", DType::kF16, Major::kMn, {}},    {"mxfp8", DType::kE4m3, Major::kMn, mx},
+          {"mxfp8-k", DType::kE4m3, Major::kK, mx}, {"mxfp4", DType::kE2m1, Major::kK, mx},
+          {"nvfp4", DType::kE2m1, Major::kK, nv}};
+}
+
+/// Random elements of magnitude near one, as bytes of `format`.
+std::vector<std::uint8_t> elements(const Format& f, std::int64_t count, std::mt19937& random) {
+  std::vector<std::uint8_t> out(static_cast<std::size_t>(count * bits(f.element) / 8));
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const auto word = static_cast<std::uint32_t>(random());
+    switch (f.element) {
+      case DType::kBf16:  // sign, exponent 120-127, mantissa
+        out[i] = static_cast<std::uint8_t>(i % 2 == 0 ? word : (word & 0x83U) | 0x3CU);
+        break;
+      case DType::kF16:
+        out[i] = static_cast<std::uint8_t>(i % 2 == 0 ? word : (word & 0x87U) | 0x38U);
+        break;
+      case DType::kE4m3:
+        out[i] = static_cast<std::uint8_t>((word & 0x8FU) | 0x30U);
+        break;
+      default:
+        out[i] = static_cast<std::uint8_t>(word);
+    }
+  }
+  return out;
+}
+
+struct Case {
+  wgrad::Executable executable;
+  wgrad::Operands operands;
+  std::vector<std::uint8_t> a, b, sfa, sfb, out;
+  std::vector<float> ones;
+  std::vector<double> ms;
+};
+
+std::unique_ptr<Case> make_case(const Shape& s, const Format& f, const Settings& settings,
+                                const std::vector<std::int32_t>& ends, std::mt19937& random) {
+  wgrad::Problem p;
+  p.experts = s.experts;
+  p.m = s.m;
+  p.n = s.n;
+  p.tokens = s.tokens;
+  p.a_dtype = p.b_dtype = f.element;
+  p.a_major = p.b_major = f.major;
+  p.scales = f.scales;
+  p.wgrad_dtype = settings.out;
+  p.accumulate = settings.accumulate;
+  auto c = std::unique_ptr<Case>(
+      new Case{prepare(p, wgrad::cpu_device()), {}, {}, {}, {}, {}, {}, {}, {}});
+  c->a = elements(f, s.m * s.tokens, random);
+  c->b = elements(f, s.n * s.tokens, random);
+  c->out.assign(static_cast<std::size_t>(s.experts * s.m * s.n * bits(settings.out) / 8), 0);
+  c->operands.tokens = s.tokens;
+  c->operands.a = c->a.data();
+  c->operands.b = c->b.data();
+  c->operands.offsets = ends.data();
+  c->operands.wgrad = c->out.data();
+  if (f.scales) {
+    const std::int64_t cols = scale_cols(ends, f.scales->vec_size, f.scales->layout);
+    const std::uint8_t one = f.scales->dtype == DType::kE8m0 ? 127 : 0x38;
+    const auto fill = [&](std::vector<std::uint8_t>& to, std::int64_t rows) {
+      to.resize(static_cast<std::size_t>(scale_bytes(rows, cols, f.scales->layout)));
+      for (auto& byte : to) byte = static_cast<std::uint8_t>(one - random() % 4);
+    };
+    fill(c->sfa, s.m);
+    fill(c->sfb, s.n);
+    c->operands.sfa = c->sfa.data();
+    c->operands.sfb = c->sfb.data();
+    c->operands.sfa_cols = c->operands.sfb_cols = cols;
+    if (f.scales->global_scale) {
+      c->ones.assign(static_cast<std::size_t>(s.experts), 1.0F);
+      c->operands.global_scale_a = c->operands.global_scale_b = c->ones.data();
+    }
+  }
+  return c;
+}
+
+double timed_ms(const Case& c) {
+  const auto start = std::chrono::steady_clock::now();
+  c.executable.run(c.operands);
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+      .count();
+}
+
+double median(std::vector<double> v) {
+  std::sort(v.begin(), v.end());
+  return v[v.size() / 2];
+}
+
+void bench(const Shape& full, const Settings& settings) {
+  const Shape s = scaled(full, settings.gflop);
+  std::mt19937 random(7);
+  const auto ends = offsets_of(s, random);
+  std::vector<std::unique_ptr<Case>> cases;
+  for (const Format& f : formats()) cases.push_back(make_case(s, f, settings, ends, random));
+  for (const auto& c : cases) timed_ms(*c);
+  for (int r = 0; r < settings.repeat; ++r) {
+    for (const auto& c : cases) c->ms.push_back(timed_ms(*c));
+  }
+  const double base = median(cases[0]->ms);
+  const double gflop = 2e-9 * static_cast<double>(s.m * s.n) * static_cast<double>(s.tokens);
+  fmt::print("{:16} {:4} {:5} {:5} {:6} {:8.2f} {:7.1f}", s.name, s.experts, s.m, s.n, s.tokens,
+             base, gflop / base * 1e3);
+  for (std::size_t i = 1; i < cases.size(); ++i)
+    fmt::print(" {:8.2f}", median(cases[i]->ms) / base);
+  fmt::print("\n");
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const Settings settings = parse(argc, argv);
+  const wgrad::DeviceSpec device = wgrad::cpu_device();
+  fmt::print("{}, {} threads, avx512_bf16 {}, amx_bf16 {}\n", device.name, device.threads,
+             device.avx512_bf16, device.amx_bf16);
+  fmt::print("{:16} {:>4} {:>5} {:>5} {:>6} {:>8} {:>7}", "shape", "E", "M", "N", "T", "bf16 ms",
+             "GFLOP/s");
+  for (const Format& f : formats()) {
+    if (std::strcmp(f.name, "bf16") != 0) fmt::print(" {:>8}", f.name);
+  }
+  fmt::print("\n");
+  for (const Shape& s : read_shapes(settings.shapes)) {
+    if (settings.only.empty() || settings.only == s.name) bench(s, settings);
+  }
+  return 0;
+}
