@@ -32,7 +32,9 @@ struct QuantizeSpec {
 /// token_stride, in blocks along tokens that restart at each expert's begin. Tokens past the last
 /// offset are never read and become zero elements.
 ///
-/// MX (e8m0) scales are 2^(floor(log2(amax)) - the element's largest exponent), as OCP MX 6.3.
+/// MX (e8m0) scales are 2^(floor(log2(amax)) - the element's largest exponent), as OCP MX 6.3; the
+/// top of a block saturates where amax lies above the element's largest value under that scale
+/// (by up to 1/8 in e4m3 and e5m2, 1/4 in e2m1).
 /// NVFP4: global_scales[e] = amax of the expert / (448 * 6), 1 where that amax is 0; block scales
 /// are e4m3(block amax / 6 / global). Elements round to nearest even and saturate. A block of zeros
 /// gets scale code 0; a block with a NaN or an infinity gets the NaN scale code, so that the fault
