@@ -61,18 +61,30 @@ TEST(TokenRange, NeverLeavesTheTokens) {
 }
 
 TEST(KBlocks, CoverTheTokensFromAnAlignedStart) {
-  for (i32 begin = 0; begin < 20; ++begin) {
-    for (i32 end = begin; end < begin + 140; ++end) {
-      const TokenRange r{begin, end};
-      EXPECT_EQ(first_token(kConfig, r), begin);
-      EXPECT_EQ(first_token(kKMajorConfig, r) % kTokenAlignment, 0);
-      EXPECT_LT(begin - first_token(kKMajorConfig, r), kTokenAlignment);
-      const i32 blocks = k_blocks(kKMajorConfig, r);
-      EXPECT_EQ(blocks == 0, begin == end);
-      EXPECT_GE(first_token(kKMajorConfig, r) + blocks * kTileK, blocks == 0 ? 0 : end);
+  for (const i32 alignment : {kTokenAlignment, kTileK}) {
+    for (i32 begin = 0; begin < 70; ++begin) {
+      for (i32 end = begin; end < begin + 140; ++end) {
+        const TokenRange r{begin, end};
+        EXPECT_EQ(first_token(kConfig, r, alignment), begin);
+        const i32 first = first_token(kKMajorConfig, r, alignment);
+        EXPECT_EQ(first % alignment, 0);
+        EXPECT_LT(begin - first, alignment);
+        const i32 blocks = k_blocks(kKMajorConfig, r, alignment);
+        EXPECT_EQ(blocks == 0, begin == end);
+        if (blocks > 0) {
+          EXPECT_GE(first + blocks * kTileK, end);
+          EXPECT_LT(first + (blocks - 1) * kTileK, end);
+        }
+      }
     }
   }
-  EXPECT_EQ(k_blocks(kConfig, {0, std::numeric_limits<i32>::max()}), 1 << 25);
+  EXPECT_EQ(k_blocks(kConfig, {0, std::numeric_limits<i32>::max()}, kTokenAlignment), 1 << 25);
+}
+
+TEST(KBlocks, AlignmentFollowsTheRows) {
+  EXPECT_EQ(k_major_alignment(0x1000, 32768), 64);
+  EXPECT_EQ(k_major_alignment(0x1000, 1000), 8);
+  EXPECT_EQ(k_major_alignment(0x1010, 32768), 8);
 }
 
 TEST(AddressCoord, ReachesEveryAlignedAddressByWrapping) {

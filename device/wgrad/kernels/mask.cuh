@@ -1,6 +1,6 @@
 // Foreign tokens in a stage: zeroed in shared memory by the math warpgroups before wgmma reads it.
-// A K-major box starts at a multiple of 8 tokens and runs past the expert's end; an MN-major box
-// beside it may start early too. Both operands must be clean, since 0 x Inf is NaN.
+// A K-major box starts at a multiple of 8 or 64 tokens and runs past the expert's end; an MN-major
+// box beside it may start early too. Both operands must be clean, since 0 x Inf is NaN.
 #pragma once
 
 #include "wgrad/kernels/work.cuh"
@@ -40,13 +40,11 @@ WGRAD_DEVICE void mask_chunk(u32 address, TokenWindow keep, i32 at) {
 // Thread `thread` of kThreads cleans its share of one operand's tile.
 template <typename Tile, u32 kRows, u32 kThreads>
 WGRAD_DEVICE void mask_operand(u32 tile, TokenWindow keep, u32 thread) {
-  if constexpr (Tile::kMnMajor) {  // its tail is zero already; a head of < 8 tokens lies in the
-                                   // first region
+  if constexpr (Tile::kMnMajor) {  // only its head can be foreign: the tail is zero already
     const u32 chunks = (kRows / 64) * u32(keep.low) * 8;
     for (u32 i = thread; i < chunks; i += kThreads) {
       const u32 box = i / 8 / u32(keep.low), token = i / 8 % u32(keep.low);
-      arch::store_shared(tile + box * Tile::kBoxBytes + token * kSwizzleBytes + i % 8 * 16,
-                         arch::Chunk{});
+      arch::store_shared(tile + Tile::token_row(box, token) + i % 8 * 16, arch::Chunk{});
     }
   } else {
     for (u32 row = thread; row < kRows; row += kThreads) {

@@ -75,11 +75,12 @@ WGRAD_DEVICE Work work_at(const Cta<kConfig>& cta, u32 index) {
   w.m0 = (i32(tile.row) * kConfig.cluster_m + i32(cta.rank)) * kConfig.tile_m;
   w.n0 = i32(tile.column) * kConfig.tile_n;
   w.tokens = expert_tokens(p, w.expert);
-  w.first = first_token(kConfig, w.tokens);
+  const i32 alignment = max_of(p.token_alignment, kTokenAlignment);
+  w.first = first_token(kConfig, w.tokens, alignment);
   w.address = expert_address<kConfig>(p, w.expert);
 
   const bool storable = kConfig.output_mode == OutputMode::kDense || is_storable(w.address);
-  w.blocks = storable ? k_blocks(kConfig, w.tokens) : 0;
+  w.blocks = storable ? k_blocks(kConfig, w.tokens, alignment) : 0;
 
   w.stores = storable && (w.blocks > 0 || !kConfig.accumulate);
   return w;

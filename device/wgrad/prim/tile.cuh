@@ -42,6 +42,11 @@ struct OperandTile {
     return matrix_descriptor(address, kMnMajor ? kBoxBytes : 16, kAtomBytes);
   }
 
+  // MN-major: offset of the 128-byte row that holds a token's 64 columns of box `box`.
+  static constexpr u32 token_row(u32 box, u32 token) {
+    return token / kBoxTokens * kRegionBytes + box * kBoxBytes + token % kBoxTokens * kSwizzleBytes;
+  }
+
   // What to add to a descriptor of A for 64-row band `index`.
   static constexpr u64 band(u32 index) { return (index * kBandBytes) >> 4; }
 

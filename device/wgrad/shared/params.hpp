@@ -50,7 +50,8 @@ struct KernelParams {
   i32 n;
   i32 experts;
 
-  i32 raster_m;  // cluster rows of one raster group, >= 1 (see schedule.hpp)
+  i32 token_alignment;  // k_major_alignment, least of the K-major operands'; below 8 counts as 8
+  i32 raster_m;         // cluster rows of one raster group, >= 1 (see schedule.hpp)
 };
 
 static_assert(sizeof(TensorMap) == 128 && alignof(TensorMap) == 64);

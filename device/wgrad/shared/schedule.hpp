@@ -75,12 +75,19 @@ constexpr TokenRange token_range(i32 previous_end, i32 end, i64 tokens) {
   return {first, max_of(first, last)};
 }
 
-// Where the k loop starts, and how many stages it takes.
-constexpr i32 first_token(const Config& c, TokenRange r) {
-  return aligns_first_token(c) ? r.begin - r.begin % kTokenAlignment : r.begin;
+// Where the k loop starts, and how many stages it takes. `alignment` (k_major_alignment) matters to
+// a K-major tensor2d operand alone.
+constexpr i32 first_token(const Config& c, TokenRange r, i32 alignment) {
+  return aligns_first_token(c) ? r.begin - r.begin % alignment : r.begin;
 }
-constexpr i32 k_blocks(const Config& c, TokenRange r) {
-  return r.end == r.begin ? 0 : (r.end - first_token(c, r) - 1) / kTileK + 1;
+constexpr i32 k_blocks(const Config& c, TokenRange r, i32 alignment) {
+  return r.end == r.begin ? 0 : (r.end - first_token(c, r, alignment) - 1) / kTileK + 1;
+}
+
+// A K-major box must start at a multiple of 8 tokens. It loads twice as fast when its rows start at
+// 128-byte lines, which a start at a multiple of 64 tokens gives where the operand's own rows do.
+constexpr i32 k_major_alignment(u64 address, i64 ld) {
+  return address % kSwizzleBytes == 0 && ld % kTileK == 0 ? kTileK : kTokenAlignment;
 }
 
 // An address as the two outer coordinates of the output map: lo * 16 + hi * 2^34, modulo 2^64.
