@@ -1,0 +1,88 @@
+#include "codegen/sm90_source.hpp"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "wgrad/shared/params.hpp"
+#include "wgrad/shared/smem.hpp"
+
+namespace wgrad::codegen {
+namespace {
+
+using shared::Config;
+
+std::string_view spelled(shared::InputType type) {
+  return type == shared::InputType::kFp16 ? "InputType::kFp16" : "InputType::kBf16";
+}
+
+std::string_view spelled(shared::OutputType type) {
+  switch (type) {
+    case shared::OutputType::kFp16:
+      return "OutputType::kFp16";
+    case shared::OutputType::kFp32:
+      return "OutputType::kFp32";
+    default:
+      return "OutputType::kBf16";
+  }
+}
+
+std::string_view spelled(shared::OperandLayout layout) {
+  switch (layout) {
+    case shared::OperandLayout::kMnMajor:
+      return "OperandLayout::kMnMajor";
+    case shared::OperandLayout::kKMajor:
+      return "OperandLayout::kKMajor";
+    case shared::OperandLayout::kKMajorRagged:
+      return "OperandLayout::kKMajorRagged";
+    default:
+      return "OperandLayout::kMnMajorBlocked";
+  }
+}
+
+std::string_view spelled(shared::OutputMode mode) {
+  return mode == shared::OutputMode::kDiscrete ? "OutputMode::kDiscrete" : "OutputMode::kDense";
+}
+
+std::string config_text(const Config& c) {
+  return fmt::format(
+      "constexpr Config kConfig{{\n"
+      "    .tile_m = {}, .tile_n = {}, .stages = {}, .cluster_m = {}, .ring_slots = {},\n"
+      "    .input = {}, .output = {},\n"
+      "    .a = {}, .b = {},\n"
+      "    .output_mode = {}, .accumulate = {}}};\n",
+      c.tile_m, c.tile_n, c.stages, c.cluster_m, c.ring_slots, spelled(c.input), spelled(c.output),
+      spelled(c.a), spelled(c.b), spelled(c.output_mode), c.accumulate);
+}
+
+/// The compilation fails where host and device would disagree.
+std::string agreement_text(const Config& c) {
+  return fmt::format(
+      "static_assert(smem_layout(kConfig).total == {}u, \"host and device: shared memory\");\n"
+      "static_assert(threads_per_cta(kConfig) == {}, \"host and device: threads\");\n"
+      "static_assert(sizeof(KernelParams) == {}, \"host and device: parameters\");\n",
+      shared::smem_layout(c).total, shared::threads_per_cta(c), sizeof(shared::KernelParams));
+}
+
+constexpr std::string_view kEntry =
+    "extern \"C\" __global__ void __launch_bounds__(threads_per_cta(kConfig), 1)\n"
+    "    wgrad_sm90(const __grid_constant__ KernelParams params) {\n"
+    "  wgrad::device::wgrad_sm90<kConfig>(params);\n"
+    "}\n";
+
+}  // namespace
+
+KernelSource sm90_source(const Config& c) {
+  KernelSource source;
+  source.name = fmt::format("wgrad_sm90 {}x{}x{} cluster {}", c.tile_m, c.tile_n, shared::kTileK,
+                            c.cluster_m);
+  source.entry = "wgrad_sm90";
+  source.text = fmt::format(
+      "#include \"wgrad/kernels/wgrad_sm90.cuh\"\n\nusing namespace wgrad::shared;\n\n{}\n{}\n{}",
+      config_text(c), agreement_text(c), kEntry);
+  source.options = {"--gpu-architecture=sm_90a", "--std=c++20",
+                    "--device-as-default-execution-space", "--ptxas-options=-v"};
+  return source;
+}
+
+}  // namespace wgrad::codegen

@@ -1,0 +1,109 @@
+#include "plan/sm90_config.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "wgrad/scale_layout.hpp"
+#include "wgrad/shared/schedule.hpp"
+#include "wgrad/shared/smem.hpp"
+#include "wgrad/shared/tensor_map.hpp"
+
+namespace wgrad::plan {
+namespace {
+
+constexpr int kTileWidths[] = {256, 192, 128, 64};
+constexpr int kTileRows = 128;
+constexpr int kMostSms = 1024;  // no chip has more; keeps raster arithmetic in int
+
+shared::OperandLayout layout_of(Major major, InputOrder order, std::int64_t extent) {
+  if (major == Major::kMn) return shared::mn_major_layout(extent);
+  return order == InputOrder::kTensorRagged ? shared::OperandLayout::kKMajorRagged
+                                            : shared::OperandLayout::kKMajor;
+}
+
+shared::OutputType output_type(DType dtype) {
+  switch (dtype) {
+    case DType::kF32:
+      return shared::OutputType::kFp32;
+    case DType::kF16:
+      return shared::OutputType::kFp16;
+    default:
+      return shared::OutputType::kBf16;
+  }
+}
+
+/// The configuration of this problem with a given tile width and cluster.
+shared::Config kernel_config(const Problem& p, int tile_n, int cluster_m) {
+  shared::Config c;
+  c.tile_m = kTileRows;
+  c.tile_n = tile_n;
+  c.cluster_m = cluster_m;
+  c.input = p.a_dtype == DType::kF16 ? shared::InputType::kFp16 : shared::InputType::kBf16;
+  c.output = output_type(p.wgrad_dtype);
+  c.a = layout_of(p.a_major, p.input_order, p.m);
+  c.b = layout_of(p.b_major, p.input_order, p.n);
+  c.output_mode = p.output_mode == OutputMode::kDiscrete ? shared::OutputMode::kDiscrete
+                                                         : shared::OutputMode::kDense;
+  c.accumulate = p.accumulate;
+  c.ring_slots = tile_n == 256 ? 2 : 4;
+  c.stages = shared::max_stages(c);
+  return c;
+}
+
+/// What mma_tiler_mn and cluster_shape_mn leave open. A tile M of 256 is a pair of 128-row CTAs.
+bool tiling_allows(const Tiling& t, int tile_n, int cluster_m) {
+  const bool free_tile = t.tile_m == 256 && t.tile_n == 256;
+  if (!free_tile && t.tile_n != tile_n) return false;
+  if (t.cluster_m != 0) return t.cluster_m == cluster_m && t.cluster_n == 1;
+  return free_tile || cluster_m == (t.tile_m == 256 ? 2 : 1);
+}
+
+}  // namespace
+
+std::int64_t tile_count(const shared::Config& c, const Problem& p) {
+  const std::int64_t each = ceil_div(p.m, c.tile_m * c.cluster_m) * ceil_div(p.n, c.tile_n);
+  return each > kSm90MaxTiles / p.experts ? kSm90MaxTiles + 1 : each * p.experts;
+}
+
+std::int64_t smem_bytes(const shared::Config& c) {
+  return static_cast<std::int64_t>(shared::smem_layout(c).total);
+}
+
+std::vector<shared::Config> allowed_configs(const Problem& p) {
+  std::vector<shared::Config> out;
+  for (const int tile_n : kTileWidths) {
+    for (const int cluster_m : {2, 1}) {
+      if (tiling_allows(p.tiling, tile_n, cluster_m)) {
+        out.push_back(kernel_config(p, tile_n, cluster_m));
+      }
+    }
+  }
+  return out;
+}
+
+bool fits(const shared::Config& c, const Problem& p, const DeviceSpec& device) {
+  return shared::is_valid(c) && smem_bytes(c) <= device.smem_bytes &&
+         tile_count(c, p) <= kSm90MaxTiles && c.cluster_m <= device.sm_count;
+}
+
+Sm90Config launch_values(const shared::Config& c, const Problem& p, const DeviceSpec& device) {
+  const int sms = std::min(device.sm_count, kMostSms);
+  Sm90Config config;
+  config.kernel = c;
+  config.raster_m = shared::default_raster_m(c, sms);
+  const auto grid = shared::tile_grid(c, static_cast<int>(p.m), static_cast<int>(p.n),
+                                      static_cast<int>(p.experts), config.raster_m);
+  config.grid = static_cast<int>(shared::grid_ctas(c, grid, sms));
+  config.smem_bytes = static_cast<int>(smem_bytes(c));
+  return config;
+}
+
+std::string summary(const Sm90Config& config) {
+  const shared::Config& c = config.kernel;
+  return fmt::format("sm90 {}x{}x{}, {} stages, cluster {}x1, ring {}, raster {}, grid {}, {} KiB",
+                     c.tile_m, c.tile_n, shared::kTileK, c.stages, c.cluster_m, c.ring_slots,
+                     config.raster_m, config.grid, config.smem_bytes / 1024);
+}
+
+}  // namespace wgrad::plan

@@ -1,0 +1,46 @@
+// Configurations of the SM90 kernel: which there are, what they take, how they are launched.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "wgrad/device_spec.hpp"
+#include "wgrad/problem.hpp"
+#include "wgrad/shared/config.hpp"
+
+namespace wgrad::plan {
+
+/// Tokens that an MN-major operand's tensor map can bound (device/wgrad/shared/tensor_map.hpp).
+constexpr std::int64_t kSm90MaxTokens = std::int64_t{1} << 30;
+/// Byte strides that a tensor map holds: of an output or a K-major operand, and of an MN-major one.
+constexpr std::int64_t kSm90MaxPitchBytes = (std::int64_t{1} << 40) - 16;
+constexpr std::int64_t kSm90MaxMnPitchBytes = (std::int64_t{1} << 34) - 16;
+/// The kernel counts tiles in 32 bits.
+constexpr std::int64_t kSm90MaxTiles = 2147483647;
+
+/// One compiled kernel and the launch values that are not compiled in.
+struct Sm90Config {
+  shared::Config kernel;
+  int raster_m = 1;    ///< cluster rows of one raster group
+  int grid = 1;        ///< CTAs
+  int smem_bytes = 0;  ///< dynamic shared memory of one CTA
+};
+
+/// Configurations for `problem` that its tiling arguments allow, whatever the device.
+std::vector<shared::Config> allowed_configs(const Problem& problem);
+
+/// Cluster tiles of all experts; kSm90MaxTiles + 1 stands for any larger number.
+std::int64_t tile_count(const shared::Config& config, const Problem& problem);
+/// Dynamic shared memory of one CTA.
+std::int64_t smem_bytes(const shared::Config& config);
+bool fits(const shared::Config& config, const Problem& problem, const DeviceSpec& device);
+
+/// Of a configuration that fits.
+Sm90Config launch_values(const shared::Config& config, const Problem& problem,
+                         const DeviceSpec& device);
+
+/// "sm90 128x256x64, 4 stages, cluster 2x1, ..."
+std::string summary(const Sm90Config& config);
+
+}  // namespace wgrad::plan

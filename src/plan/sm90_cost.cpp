@@ -1,0 +1,115 @@
+#include "plan/sm90_cost.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "wgrad/scale_layout.hpp"
+
+namespace wgrad::plan {
+namespace {
+
+// Rates of one multiprocessor a clock, except where stated. Sources: docs/design/performance.md.
+constexpr double kClock = 1.5e9;                   // Hz, sustained under load
+constexpr double kFlops = 4096;                    // dense 16-bit tensor core
+constexpr double kSharedBytes = 128;               // wgmma reads of shared memory
+constexpr double kCopyBytes = 48;                  // copy engine from L2
+constexpr double kMisalignedCopyBytes = 28;        // the same, K-major boxes off the 128-byte grid
+constexpr double kLoaderBytes = 10;                // ordinary loads of ragged K-major operands
+constexpr double kStoreBytes = 32;                 // tile to L2
+constexpr double kMemoryBytesPerSecond = 4.07e12;  // whole device, H200
+constexpr double kTileClocks = 300;                // filling the tensor cores' pipe again
+constexpr double kLaunchSeconds = 4e-6;
+constexpr double kOverlapLoss = 0.1;  // share of the shorter of two activities that never hides
+
+struct TileClocks {
+  double multiply = 0;
+  double feed = 0;
+  double epilogue = 0;
+};
+
+/// Two activities that overlap, nearly.
+double overlapped(double a, double b) {
+  return std::max(a, b) + kOverlapLoss * std::min(a, b);
+}
+
+double copy_rate(shared::OperandLayout layout) {
+  switch (layout) {
+    case shared::OperandLayout::kKMajor:
+      return kMisalignedCopyBytes;
+    case shared::OperandLayout::kKMajorRagged:
+      return kLoaderBytes;
+    default:
+      return kCopyBytes;
+  }
+}
+
+/// Stages of an expert of average length; half a stage is lost at its ragged end.
+double stages_per_tile(const Problem& p) {
+  if (p.tokens == 0) return 0;
+  return static_cast<double>(p.tokens) / static_cast<double>(p.experts) / shared::kTileK + 0.5;
+}
+
+TileClocks tile_clocks(const shared::Config& c, const Problem& p) {
+  const double stages = stages_per_tile(p);
+  const double m = c.tile_m;
+  const double n = c.tile_n;
+  const double row = shared::kTileK * shared::kInputBytes;  // bytes of one row of a stage
+  const double read = shared::math_warpgroups(c) * (shared::kWarpgroupRows + n) * row;
+  const double b_rows = shared::uses_multicast(c) ? n / 2 : n;
+  TileClocks clocks;
+  clocks.multiply = stages * std::max(2 * m * n * shared::kTileK / kFlops, read / kSharedBytes);
+  clocks.feed = stages * (m * row / copy_rate(c.a) + b_rows * row / copy_rate(c.b));
+  const double passes = shared::reads_output(c) ? 3 : shared::reduces_output(c) ? 2 : 1;
+  clocks.epilogue = passes * m * n * shared::output_bytes(c) / kStoreBytes;
+  return clocks;
+}
+
+double waves(const shared::Config& c, const Problem& p, const DeviceSpec& device) {
+  const std::int64_t rows = ceil_div(p.m, c.tile_m * c.cluster_m);
+  const auto tiles =
+      static_cast<double>(rows * ceil_div(p.n, c.tile_n)) * static_cast<double>(p.experts);
+  return std::ceil(tiles / std::max(1, device.sm_count / c.cluster_m));
+}
+
+/// Inputs once, outputs once, or twice where they are added to.
+double memory_seconds(const shared::Config& c, const Problem& p) {
+  const auto m = static_cast<double>(p.m);
+  const auto n = static_cast<double>(p.n);
+  const double inputs = (m + n) * static_cast<double>(p.tokens) * shared::kInputBytes;
+  const double outputs = m * n * static_cast<double>(p.experts) * shared::output_bytes(c);
+  return (inputs + outputs * (p.accumulate ? 2 : 1)) / kMemoryBytesPerSecond;
+}
+
+Sm90Bound bound_of(const TileClocks& clocks) {
+  const double loop = std::max(clocks.multiply, clocks.feed);
+  if (clocks.epilogue > loop) return Sm90Bound::kEpilogue;
+  return clocks.feed > clocks.multiply ? Sm90Bound::kOperandFeed : Sm90Bound::kTensorCores;
+}
+
+}  // namespace
+
+std::string_view name(Sm90Bound bound) noexcept {
+  switch (bound) {
+    case Sm90Bound::kTensorCores:
+      return "tensor cores";
+    case Sm90Bound::kOperandFeed:
+      return "operand feed";
+    case Sm90Bound::kEpilogue:
+      return "epilogue";
+    case Sm90Bound::kMemory:
+      return "memory";
+  }
+  return "unknown";
+}
+
+Sm90Cost sm90_cost(const shared::Config& c, const Problem& p, const DeviceSpec& device) {
+  const TileClocks clocks = tile_clocks(c, p);
+  const double tile = overlapped(clocks.multiply, clocks.feed) + clocks.epilogue + kTileClocks;
+  const double compute = waves(c, p, device) * tile / kClock;
+  const double memory = memory_seconds(c, p);
+  const Sm90Bound bound = memory > compute ? Sm90Bound::kMemory : bound_of(clocks);
+  return {(overlapped(compute, memory) + kLaunchSeconds) * 1e3, bound};
+}
+
+}  // namespace wgrad::plan

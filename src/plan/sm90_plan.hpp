@@ -1,0 +1,26 @@
+// How the SM90 kernel computes a problem: which configurations fit, and which should be fastest.
+#pragma once
+
+#include <vector>
+
+#include "plan/sm90_config.hpp"
+#include "plan/sm90_cost.hpp"
+#include "wgrad/device_spec.hpp"
+#include "wgrad/problem.hpp"
+#include "wgrad/support.hpp"
+
+namespace wgrad::plan {
+
+struct Sm90Candidate {
+  Sm90Config config;
+  Sm90Cost cost;
+};
+
+/// What the SM90 kernel cannot do of `problem` on `device`; `problem` breaks no rule of the
+/// contract.
+std::vector<Reason> sm90_limits(const Problem& problem, const DeviceSpec& device);
+
+/// Best first. Empty exactly when sm90_limits() is not.
+std::vector<Sm90Candidate> sm90_candidates(const Problem& problem, const DeviceSpec& device);
+
+}  // namespace wgrad::plan

@@ -1,0 +1,289 @@
+#include "plan/sm90_plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+
+#include "plan/hopper.hpp"
+#include "validate/problem_rules.hpp"
+#include "wgrad/shared/smem.hpp"
+
+namespace wgrad::plan {
+namespace {
+
+Problem mixtral() {
+  Problem p;
+  p.experts = 8;
+  p.m = 4096;
+  p.n = 14336;
+  p.tokens = 32768;
+  return p;
+}
+
+shared::Config best(const Problem& p, const DeviceSpec& device = hopper()) {
+  return sm90_candidates(p, device).at(0).config.kernel;
+}
+
+std::string refusal(const Problem& p, const DeviceSpec& device) {
+  const auto reasons = sm90_limits(p, device);
+  EXPECT_TRUE(sm90_candidates(p, device).empty());
+  return reasons.size() == 1 ? to_string(reasons[0]) : std::to_string(reasons.size()) + " reasons";
+}
+
+TEST(Sm90Plan, OffersEveryTileWidthAndClusterOnce) {
+  const auto candidates = sm90_candidates(mixtral(), hopper());
+  ASSERT_EQ(candidates.size(), 8U);
+  for (const Sm90Candidate& c : candidates) {
+    EXPECT_TRUE(shared::is_valid(c.config.kernel));
+    EXPECT_LE(c.config.smem_bytes, 232448);
+    EXPECT_EQ(c.config.smem_bytes, static_cast<int>(shared::smem_layout(c.config.kernel).total));
+    EXPECT_GT(c.cost.ms, 0);
+    EXPECT_EQ(c.config.grid % c.config.kernel.cluster_m, 0);
+    EXPECT_LE(c.config.grid, 132);
+  }
+  EXPECT_TRUE(std::is_sorted(candidates.begin(), candidates.end(),
+                             [](const auto& a, const auto& b) { return a.cost.ms < b.cost.ms; }));
+}
+
+TEST(Sm90Plan, LargeProblemsTakeTheLargestTileWithASharedOperand) {
+  EXPECT_EQ(best(mixtral()).tile_n, 256);
+  EXPECT_EQ(best(mixtral()).cluster_m, 2);
+  EXPECT_EQ(best(mixtral()).stages, 4);
+}
+
+TEST(Sm90Plan, WidthsThatTheLargestTileWouldWasteTakeANarrowerOne) {
+  Problem p = mixtral();
+  p.experts = 128;
+  p.m = 2880;
+  p.n = 2880;  // 15 x 192, 11.25 x 256
+  p.tokens = 65536;
+  EXPECT_EQ(best(p).tile_n, 192);
+  p.n = 64;
+  EXPECT_EQ(best(p).tile_n, 64);
+}
+
+TEST(Sm90Plan, PredictsAboutWhatTheChipAttains) {
+  const double ms = sm90_candidates(mixtral(), hopper()).at(0).cost.ms;
+  const double teraflops = 2.0 * 32768 * 4096 * 14336 / ms / 1e9;
+  EXPECT_GT(teraflops, 500);
+  EXPECT_LT(teraflops, 900);
+}
+
+TEST(Sm90Plan, SaysWhatBoundsTheTime) {
+  Problem p = mixtral();
+  EXPECT_EQ(sm90_candidates(p, hopper())[0].cost.bound, Sm90Bound::kTensorCores);
+  p.tokens = 0;  // nothing but writing zeros
+  EXPECT_EQ(sm90_candidates(p, hopper())[0].cost.bound, Sm90Bound::kMemory);
+  p.experts = 1;
+  p.m = 128;
+  p.n = 256;
+  p.tokens = 64;
+  p.wgrad_dtype = DType::kF32;
+  EXPECT_EQ(sm90_candidates(p, hopper())[0].cost.bound, Sm90Bound::kEpilogue);
+  p = mixtral();
+  p.a_major = p.b_major = Major::kK;
+  p.input_order = InputOrder::kTensorRagged;
+  EXPECT_EQ(sm90_candidates(p, hopper())[0].cost.bound, Sm90Bound::kOperandFeed);
+}
+
+TEST(Sm90Plan, MoreTokensNeverPredictLessTime) {
+  Problem p = mixtral();
+  double before = 0;
+  for (p.tokens = 0; p.tokens < 100000; p.tokens += 1234) {
+    const double ms = sm90_candidates(p, hopper())[0].cost.ms;
+    EXPECT_GE(ms, before);
+    before = ms;
+  }
+}
+
+TEST(Sm90Plan, LayoutFollowsMajorOrderAndWidth) {
+  using Layout = shared::OperandLayout;
+  Problem p = mixtral();
+  EXPECT_EQ(best(p).a, Layout::kMnMajorBlocked);
+  p.m = 4104;
+  EXPECT_EQ(best(p).a, Layout::kMnMajor);
+  p.a_major = Major::kK;
+  EXPECT_EQ(best(p).a, Layout::kKMajor);
+  p.input_order = InputOrder::kTensorRagged;
+  EXPECT_EQ(best(p).a, Layout::kKMajorRagged);
+  EXPECT_EQ(best(p).b, Layout::kMnMajorBlocked) << "ragged and tensor2d are the same memory";
+}
+
+TEST(Sm90Plan, OutputFollowsTheProblem) {
+  Problem p = mixtral();
+  p.a_dtype = p.b_dtype = DType::kF16;
+  p.wgrad_dtype = DType::kF32;
+  p.accumulate = true;
+  p.output_mode = OutputMode::kDiscrete;
+  const shared::Config c = best(p);
+  EXPECT_EQ(c.input, shared::InputType::kFp16);
+  EXPECT_EQ(c.output, shared::OutputType::kFp32);
+  EXPECT_EQ(c.output_mode, shared::OutputMode::kDiscrete);
+  EXPECT_TRUE(c.accumulate);
+}
+
+TEST(Sm90Plan, HonoursTheTiler) {
+  const auto only = [](Tiling tiling) {
+    Problem p = mixtral();
+    p.tiling = tiling;
+    EXPECT_TRUE(validate::broken_rules(p).empty());
+    const auto candidates = sm90_candidates(p, hopper());
+    EXPECT_EQ(candidates.size(), 1U);
+    return std::pair(best(p).tile_n, best(p).cluster_m);
+  };
+  EXPECT_EQ(only({128, 192, 0, 0}), std::pair(192, 1));
+  EXPECT_EQ(only({128, 256, 0, 0}), std::pair(256, 1));
+  EXPECT_EQ(only({128, 64, 2, 1}), std::pair(64, 2));
+  EXPECT_EQ(only({256, 128, 0, 0}), std::pair(128, 2)) << "M 256 is a pair of CTAs";
+  EXPECT_EQ(only({256, 64, 2, 1}), std::pair(64, 2));
+  Problem p = mixtral();
+  p.tiling = {256, 256, 2, 1};
+  const auto candidates = sm90_candidates(p, hopper());
+  EXPECT_EQ(candidates.size(), 4U) << "the default tiler leaves the width to wgrad";
+  for (const auto& c : candidates) EXPECT_EQ(c.config.kernel.cluster_m, 2);
+}
+
+TEST(Sm90Plan, RefusesClustersWithoutAKernel) {
+  Problem p = mixtral();
+  p.tiling = {128, 128, 2, 2};
+  EXPECT_EQ(refusal(p, hopper()),
+            "cluster_shape_mn is (2, 2) with mma_tiler_mn (128, 128); it must be (1, 1), or (2, 1) "
+            "with two SMs or more, on SM 9.0; sm_count is 132");
+}
+
+TEST(Sm90Plan, RefusesOtherDevices) {
+  DeviceSpec device = hopper();
+  device.arch = 100;
+  EXPECT_EQ(refusal(mixtral(), device),
+            "compute capability is 10.0; it must be 9.0 (Hopper): there is no kernel for SM 10.0 "
+            "yet");
+  device.arch = 103;
+  EXPECT_NE(refusal(mixtral(), device).find("10.3"), std::string::npos);
+  device.arch = 120;
+  EXPECT_NE(refusal(mixtral(), device).find("12.0"), std::string::npos);
+  EXPECT_EQ(refusal(mixtral(), DeviceSpec{}), "device is a CPU; it must be a CUDA device");
+  for (const Reason& reason : sm90_limits(mixtral(), device)) {
+    EXPECT_EQ(reason.kind, ReasonKind::kMissingCapability);
+  }
+}
+
+TEST(Sm90Plan, RefusesBlockScaledFormatsByName) {
+  Problem p = mixtral();
+  p.a_dtype = p.b_dtype = DType::kE4m3;
+  p.scales = ScaleSpec{};
+  EXPECT_EQ(refusal(p, hopper()),
+            "format is MXFP8; it must be bfloat16 or float16 on a CUDA device: there is no kernel "
+            "for block-scaled formats yet");
+}
+
+TEST(Sm90Plan, RefusesADeviceWithTooLittleSharedMemory) {
+  DeviceSpec device = hopper();
+  device.smem_bytes = 101376;
+  EXPECT_EQ(refusal(mixtral(), device).find("shared memory of a CTA is 101376 bytes on an H200"),
+            0U);
+}
+
+TEST(Sm90Plan, ObeysTheSmLimit) {
+  DeviceSpec device = hopper();
+  device.sm_count = 20;
+  for (const auto& c : sm90_candidates(mixtral(), device)) EXPECT_EQ(c.config.grid, 20);
+  device.sm_count = 1;
+  for (const auto& c : sm90_candidates(mixtral(), device)) {
+    EXPECT_EQ(c.config.grid, 1);
+    EXPECT_EQ(c.config.kernel.cluster_m, 1);
+  }
+  device.sm_count = 0;
+  EXPECT_EQ(refusal(mixtral(), device), "sm_count is 0; it must be at least 1");
+}
+
+TEST(Sm90Plan, NeverLaunchesMoreThanThereAreTiles) {
+  Problem p = mixtral();
+  p.experts = 1;
+  p.m = p.n = 8;
+  for (const auto& c : sm90_candidates(p, hopper())) {
+    EXPECT_EQ(c.config.grid, c.config.kernel.cluster_m);
+  }
+}
+
+TEST(Sm90Plan, RefusesSizesBeyondTheTensorMaps) {
+  Problem p = mixtral();
+  p.tokens = kSm90MaxTokens + 1;
+  EXPECT_EQ(
+      refusal(p, hopper()),
+      "tokens is 1073741825; it must be at most 1073741824 for an MN-major operand on SM 9.0");
+  p.a_major = p.b_major = Major::kK;
+  EXPECT_FALSE(sm90_candidates(p, hopper()).empty());
+  p = mixtral();
+  p.experts = p.m = 2147483647;
+  EXPECT_NE(refusal(p, hopper()).find("2147483647 with 2147483647 x 14336 outputs"),
+            std::string::npos);
+}
+
+TEST(Sm90Plan, CountsTilesPastThirtyTwoBits) {
+  Problem p = mixtral();
+  p.experts = 4096;
+  p.m = p.n = 65536;
+  EXPECT_EQ(tile_count(best(p), p), std::int64_t{4096} * 256 * 256);
+  p.experts = p.m = p.n = 2147483647;
+  EXPECT_EQ(tile_count(shared::Config{}, p), kSm90MaxTiles + 1);
+}
+
+Problem random_problem(std::mt19937& rng) {
+  const auto pick = [&](auto... values) {
+    const std::int64_t all[] = {static_cast<std::int64_t>(values)...};
+    return all[rng() % std::size(all)];
+  };
+  Problem p;
+  p.experts = pick(1, 3, 128, 4096, 2147483647);
+  p.m = pick(1, 8, 640, 2880, 7168, 2147483647);
+  p.n = pick(8, 384, 2048, 14336, 2147483640);
+  p.tokens = pick(0, 1, 37, 65536, 2147483647);
+  p.a_dtype = p.b_dtype = pick(0, 1) != 0 ? DType::kF16 : DType::kBf16;
+  if (pick(0, 0, 0, 1) != 0) {
+    p.a_dtype = p.b_dtype = DType::kE5m2;
+    p.scales = ScaleSpec{};
+  }
+  p.a_major = static_cast<Major>(pick(0, 1));
+  p.b_major = static_cast<Major>(pick(0, 1));
+  p.input_order = static_cast<InputOrder>(pick(0, 1));
+  p.wgrad_dtype = static_cast<DType>(pick(DType::kBf16, DType::kF16, DType::kF32));
+  p.output_mode = static_cast<OutputMode>(pick(0, 1));
+  p.accumulate = pick(0, 1) != 0;
+  p.tiling = {static_cast<int>(pick(128, 256, 256)), static_cast<int>(pick(64, 128, 192, 256, 256)),
+              static_cast<int>(pick(0, 1, 2, 4)), 0};
+  if (p.tiling.cluster_m != 0) p.tiling.cluster_n = static_cast<int>(pick(1, 1, 2));
+  return p;
+}
+
+DeviceSpec random_device(std::mt19937& rng) {
+  DeviceSpec device = hopper();
+  if (rng() % 8 == 0) device.kind = DeviceKind::kCpu;
+  if (rng() % 8 == 0) device.arch = 100;
+  device.sm_count = static_cast<int>(rng() % 5 == 0 ? rng() % 4 : 132);
+  if (rng() % 4 == 0) device.smem_bytes = 90000 + static_cast<std::int64_t>(rng() % 150000);
+  return device;
+}
+
+TEST(Sm90Plan, HasCandidatesExactlyWhereItHasNoLimits) {
+  std::mt19937 rng(7);
+  int yes = 0;
+  for (int i = 0; i < 20000; ++i) {
+    const Problem p = random_problem(rng);
+    const DeviceSpec device = random_device(rng);
+    if (!validate::broken_rules(p).empty()) continue;
+    const bool some = !sm90_candidates(p, device).empty();
+    ASSERT_EQ(some, sm90_limits(p, device).empty()) << i;
+    yes += some;
+  }
+  EXPECT_GT(yes, 500);
+}
+
+TEST(Sm90Plan, PrintsItsChoice) {
+  EXPECT_EQ(summary(sm90_candidates(mixtral(), hopper())[0].config),
+            "sm90 128x256x64, 4 stages, cluster 2x1, ring 2, raster 8, grid 132, 226 KiB");
+}
+
+}  // namespace
+}  // namespace wgrad::plan
