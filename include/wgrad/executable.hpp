@@ -17,7 +17,9 @@ namespace wgrad {
 struct PrepareOptions {
   std::string backend;  ///< "": the first that supports the problem; else "cpu", "cuda", ...
   bool validate_device_data =
-      false;  ///< read offsets and pointers back before each run (synchronises)
+      false;        ///< read offsets and pointers back before each run (synchronises)
+  int device = -1;  ///< CUDA ordinal to make ready now, so that no run on it loads anything; -1:
+                    ///< the current device. Runs on other devices of its architecture work as well.
 };
 
 /// A fault in device data that a run met: it computed without touching foreign memory.

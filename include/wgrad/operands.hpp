@@ -35,7 +35,7 @@ struct Operands {
   void* workspace = nullptr;  ///< optional device bytes, at least Executable::workspace_bytes()
   std::int64_t workspace_bytes = 0;
   void* stream = nullptr;  ///< CUstream; ignored by the CPU
-  int device = -1;         ///< CUDA ordinal; -1: the current device
+  int device = -1;         ///< CUDA ordinal; -1: the device that `offsets` is on
 };
 
 }  // namespace wgrad

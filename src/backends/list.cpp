@@ -1,6 +1,7 @@
 #include <array>
 
 #include "backends/backend.hpp"
+#include "backends/cuda_backend.hpp"
 #include "backends/reference_backend.hpp"
 #ifdef WGRAD_WITH_ONEDNN
 #include "backends/cpu_backend.hpp"
@@ -10,6 +11,7 @@ namespace wgrad::backends {
 
 std::span<const Backend* const> all() {
   static const std::array kAll = {
+      &cuda_backend(),
 #ifdef WGRAD_WITH_ONEDNN
       &cpu_backend(),
 #endif

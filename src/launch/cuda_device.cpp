@@ -1,0 +1,19 @@
+#include "launch/runtime.hpp"
+#include "wgrad/device_spec.hpp"
+#include "wgrad/errors.hpp"
+
+namespace wgrad {
+
+DeviceSpec cuda_device(int ordinal) {
+  return launch::Runtime::instance().device_spec(ordinal);
+}
+
+int cuda_device_count() noexcept {
+  try {
+    return launch::Runtime::instance().device_count();
+  } catch (const std::exception&) {
+    return 0;
+  }
+}
+
+}  // namespace wgrad

@@ -1,0 +1,70 @@
+#include "launch/loaded_kernel.hpp"
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <utility>
+
+#include "launch/current_context.hpp"
+#include "launch/driver.hpp"
+#include "wgrad/errors.hpp"
+
+namespace wgrad::launch {
+namespace {
+
+constexpr int kArch = 90;
+
+std::string_view compiler_of(std::string_view key) {
+  constexpr std::string_view kMark = "-nvrtc";
+  const std::size_t at = key.rfind(kMark);
+  return at == std::string_view::npos ? "of unknown version" : key.substr(at + kMark.size());
+}
+
+}  // namespace
+
+LoadedKernel::LoadedKernel(Runtime& runtime, KernelImage image)
+    : runtime_(runtime),
+      image_(std::move(image)),
+      ready_(
+          std::make_unique<std::atomic<bool>[]>(static_cast<std::size_t>(runtime.device_count()))) {
+  const DriverApi& api = runtime_.api();
+  CuLibrary library = nullptr;
+  check_load(api.library_load_data(&library, image_.cubin.data(), nullptr, nullptr, 0, nullptr,
+                                   nullptr, 0));
+  check_load(api.library_get_kernel(&kernel_, library, image_.entry.c_str()));
+}
+
+void LoadedKernel::check_load(CuResult result) const {
+  if (result == kCuSuccess) return;
+  check(runtime_.api(), result,
+        fmt::format(
+            "the NVIDIA driver (CUDA {}) does not load a kernel that NVRTC {} compiled; where "
+            "the driver is the older one, update it or set WGRAD_NVRTC to an NVRTC of its "
+            "version",
+            driver_version(runtime_.api()), compiler_of(image_.key)));
+}
+
+void LoadedKernel::make_ready(int device) {
+  if (is_ready(device)) return;
+  const std::lock_guard lock(mutex_);
+  if (is_ready(device)) return;
+  const DeviceSpec spec = runtime_.device_spec(device);
+  if (spec.arch != kArch) {
+    throw RuntimeError(
+        fmt::format("wgrad: the operands are on CUDA device {} ({}, SM {}.{}); this "
+                    "operator was prepared for SM 9.0",
+                    device, spec.name, spec.arch / 10, spec.arch % 10));
+  }
+  const DriverApi& api = runtime_.api();
+  const RelaxedCapture relaxed(api);
+  const CurrentContext current(runtime_, device);
+  CuFunction loaded = nullptr;
+  check_load(api.kernel_get_function(&loaded, kernel_));
+  check(api,
+        api.kernel_set_attribute(kCuMaxDynamicSharedSizeBytes, image_.smem_bytes, kernel_, device),
+        fmt::format("CUDA device {} gives a CTA no {} bytes of shared memory", device,
+                    image_.smem_bytes));
+  ready_[static_cast<std::size_t>(device)].store(true, std::memory_order_release);
+}
+
+}  // namespace wgrad::launch

@@ -1,0 +1,44 @@
+// A kernel in the driver's hands: one for all devices of its architecture.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "launch/runtime.hpp"
+
+namespace wgrad::launch {
+
+struct KernelImage {
+  std::string key;    ///< of the kernel cache: ends in the compiler's version
+  std::string cubin;  ///< an ELF file for SM 9.0
+  std::string entry;
+  int smem_bytes = 0;  ///< dynamic shared memory of a launch
+};
+
+class LoadedKernel {
+ public:
+  /// Throws RuntimeError where the driver takes no such machine code.
+  LoadedKernel(Runtime& runtime, KernelImage image);
+
+  /// Loads the code onto `device`, so that a launch there loads nothing. Cheap when done before.
+  void make_ready(int device);
+  bool is_ready(int device) const noexcept {
+    return ready_[static_cast<std::size_t>(device)].load(std::memory_order_acquire);
+  }
+
+  /// What cuLaunchKernelEx takes.
+  CuFunction function() const noexcept { return reinterpret_cast<CuFunction>(kernel_); }
+
+ private:
+  void check_load(CuResult result) const;
+
+  Runtime& runtime_;
+  KernelImage image_;
+  CuKernel kernel_ = nullptr;
+  std::mutex mutex_;
+  std::unique_ptr<std::atomic<bool>[]> ready_;
+};
+
+}  // namespace wgrad::launch
