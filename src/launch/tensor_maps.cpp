@@ -26,7 +26,7 @@ int data_type(shared::MapElement element) {
 shared::TensorMap encode(const DriverApi& api, const shared::TensorMapRecipe& recipe,
                          CuAddress address) {
   static_assert(sizeof(shared::u64) == sizeof(std::uint64_t));
-  shared::TensorMap map = {};
+  alignas(128) shared::TensorMap map = {};  // as CUtensorMap is declared
   if (recipe.rank == 0) return map;
   std::array<std::uint64_t, 5> dims = {};
   std::array<std::uint64_t, 4> strides = {};

@@ -1,0 +1,424 @@
+#include "launch/sm90_launch.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <functional>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "launch/fake_driver.hpp"
+#include "plan/hopper.hpp"
+#include "plan/sm90_plan.hpp"
+#include "wgrad/errors.hpp"
+
+namespace wgrad::launch {
+namespace {
+
+std::string message_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "";
+}
+
+Problem plain() {
+  Problem p;
+  p.experts = 2;
+  p.m = 384;
+  p.n = 640;
+  p.tokens = 640;
+  return p;
+}
+
+/// A prepared operator and operands on a device.
+class LaunchTest : public testing::Test {
+ protected:
+  LaunchTest() { fake_.make_current(0); }
+
+  plan::Sm90Config config(const Problem& p) {
+    return plan::sm90_candidates(p, hopper()).at(0).config;
+  }
+  Sm90Launch prepare(const Problem& p, bool validate = false, int device = -1) {
+    const auto c = config(p);
+    return {runtime_, p, c, runtime_.load("k", "ELF", "entry", c.smem_bytes), validate, device};
+  }
+  Operands operands(const Problem& p, int device = 0) {
+    Operands o;
+    o.tokens = p.tokens;
+    o.a = fake_.memory(device, 64);
+    o.b = fake_.memory(device, 64);
+    auto* offsets = static_cast<std::int32_t*>(
+        fake_.memory(device, static_cast<std::size_t>(p.experts) * sizeof(std::int32_t)));
+    for (std::int64_t e = 0; e < p.experts; ++e) {
+      offsets[e] = static_cast<std::int32_t>(p.tokens * (e + 1) / p.experts);
+    }
+    o.offsets = offsets;
+    o.device = device;
+    if (p.output_mode == OutputMode::kDense) {
+      o.wgrad = fake_.memory(device, 64);
+    } else {
+      auto* pointers = static_cast<std::int64_t*>(
+          fake_.memory(device, static_cast<std::size_t>(p.experts) * sizeof(std::int64_t)));
+      for (std::int64_t e = 0; e < p.experts; ++e) pointers[e] = 0x10000 * (e + 1);
+      o.wgrad_ptrs = pointers;
+    }
+    return o;
+  }
+  std::int32_t* offsets_of(const Operands& o) { return const_cast<std::int32_t*>(o.offsets); }
+
+  FakeDriver fake_;
+  Runtime runtime_{fake_.api()};
+};
+
+TEST_F(LaunchTest, PassesEveryOperand) {
+  const Problem p = plain();
+  const auto op = prepare(p);
+  Operands o = operands(p);
+  o.stream = fake_.stream(0);
+  op.launch(o);
+  ASSERT_EQ(fake_.launches.size(), 1U);
+  const RecordedLaunch& launch = fake_.launches[0];
+  const shared::KernelParams& params = launch.params;
+  const auto address = [](const void* x) { return reinterpret_cast<shared::u64>(x); };
+  EXPECT_EQ(params.a, address(o.a));
+  EXPECT_EQ(params.b, address(o.b));
+  EXPECT_EQ(params.offsets, address(o.offsets));
+  EXPECT_EQ(params.wgrad, address(o.wgrad));
+  EXPECT_EQ(params.out_map_base, address(o.wgrad));
+  EXPECT_EQ(params.wgrad_ptrs, 0U);
+  EXPECT_EQ(params.expert_stride_bytes, 384 * 640 * 2);
+  EXPECT_EQ(params.tokens, 640);
+  EXPECT_EQ(params.m, 384);
+  EXPECT_EQ(params.n, 640);
+  EXPECT_EQ(params.experts, 2);
+  EXPECT_EQ(params.raster_m, config(p).raster_m);
+  EXPECT_NE(params.fault, 0U);
+  EXPECT_EQ(params.map_a.opaque[0], params.a);
+  EXPECT_EQ(params.map_b.opaque[0], params.b);
+  EXPECT_EQ(params.map_out.opaque[0], params.out_map_base);
+  EXPECT_EQ(launch.config.grid[0], static_cast<unsigned>(config(p).grid));
+  EXPECT_EQ(launch.config.block[0], 384U);
+  EXPECT_EQ(launch.config.shared_bytes, static_cast<unsigned>(config(p).smem_bytes));
+  EXPECT_EQ(launch.config.stream, fake_.stream(0));
+  EXPECT_EQ(launch.cluster, static_cast<unsigned>(config(p).kernel.cluster_m));
+}
+
+TEST_F(LaunchTest, PairsOfCtasAreLaunchedAsClusters) {
+  Problem p = plain();
+  p.tiling = {256, 128, 0, 0};
+  prepare(p).launch(operands(p));
+  EXPECT_EQ(fake_.launches[0].cluster, 2U);
+  p.tiling = {128, 128, 0, 0};
+  prepare(p).launch(operands(p));
+  EXPECT_EQ(fake_.launches[1].cluster, 1U);
+  EXPECT_EQ(fake_.launches[1].config.attribute_count, 0U);
+}
+
+TEST_F(LaunchTest, AWarmCallOnlyLaunches) {
+  const Problem p = plain();
+  const auto op = prepare(p);
+  const Operands o = operands(p);
+  op.launch(o);
+  fake_.forget_calls();
+  op.launch(o);
+  EXPECT_EQ(fake_.calls(), (std::vector<std::string>{"context_get_current", "context_get_device",
+                                                     "launch_kernel"}));
+}
+
+TEST_F(LaunchTest, TheFirstCallLoadsAndAllocatesNothing) {
+  const Problem p = plain();
+  const auto op = prepare(p);
+  fake_.forget_calls();
+  op.launch(operands(p));
+  const std::set<std::string> allowed = {"context_get_current", "context_get_device",
+                                         "tensor_map_encode", "launch_kernel"};
+  for (const std::string& call : fake_.calls()) EXPECT_TRUE(allowed.contains(call)) << call;
+}
+
+TEST_F(LaunchTest, NewAddressesMakeNewMaps) {
+  const Problem p = plain();
+  const auto op = prepare(p);
+  op.launch(operands(p));
+  const Operands other = operands(p);
+  op.launch(other);
+  EXPECT_EQ(fake_.launches[1].params.map_a.opaque[0], reinterpret_cast<shared::u64>(other.a));
+  EXPECT_EQ(fake_.launches[1].params.map_out.opaque[0], reinterpret_cast<shared::u64>(other.wgrad));
+}
+
+TEST_F(LaunchTest, MapsFollowTokensOnlyForPlainKMajorOperands) {
+  Problem p = plain();
+  p.a_major = Major::kK;
+  const auto op = prepare(p);
+  Operands o = operands(p);
+  o.a_ld = 1024;
+  op.launch(o);
+  ASSERT_EQ(fake_.maps.size(), 3U);
+  EXPECT_EQ(fake_.maps[0].dims[0], 640U);
+  EXPECT_EQ(fake_.maps[0].strides[0], 2048U);
+  o.tokens = 200;
+  op.launch(o);
+  ASSERT_EQ(fake_.maps.size(), 4U) << "A's map alone is another one";
+  EXPECT_EQ(fake_.maps[3].dims[0], 200U);
+}
+
+// F095: tensors on a device that is not current.
+TEST_F(LaunchTest, F095LaunchesWhereTheOperandsAreAndRestoresTheDevice) {
+  const Problem p = plain();
+  const auto op = prepare(p);
+  Operands o = operands(p, 1);
+  o.device = -1;
+  op.launch(o);
+  EXPECT_EQ(fake_.launches[0].device, 1) << "found by the address of offsets";
+  EXPECT_EQ(fake_.current_device(), 0);
+  EXPECT_EQ(fake_.context_depth(), 1U);
+  o.device = 1;
+  o.stream = fake_.stream(1);
+  op.launch(o);
+  EXPECT_EQ(fake_.launches[1].device, 1);
+  EXPECT_NE(fake_.launches[0].params.fault, 0U);
+  EXPECT_EQ(fake_.current_device(), 0);
+}
+
+TEST_F(LaunchTest, RestoresTheDeviceAfterAFailure) {
+  const Problem p = plain();
+  const auto op = prepare(p);
+  fake_.failures["launch_kernel"] = 700;
+  EXPECT_EQ(message_of([&] { op.launch(operands(p, 1)); }),
+            "wgrad: the launch failed, or an earlier one on this device: as planned "
+            "(CUDA_ERROR_FAKE)");
+  EXPECT_EQ(fake_.current_device(), 0);
+  EXPECT_EQ(fake_.context_depth(), 1U);
+}
+
+TEST_F(LaunchTest, WorksWhereNoContextIsCurrent) {
+  const Problem p = plain();
+  FakeDriver fresh;  // nothing is current
+  Runtime runtime(fresh.api());
+  const auto c = config(p);
+  const Sm90Launch op(runtime, p, c, runtime.load("k", "ELF", "entry", c.smem_bytes), false, -1);
+  EXPECT_EQ(fresh.count("primary_context_retain"), 0) << "no context is made uninvited";
+  EXPECT_FALSE(op.fault());
+  Operands o;
+  o.tokens = 0;
+  o.offsets = static_cast<const std::int32_t*>(fresh.memory(1, 8));
+  o.wgrad = fresh.memory(1, 64);
+  op.launch(o);
+  EXPECT_EQ(fresh.launches[0].device, 1);
+  EXPECT_EQ(fresh.context_depth(), 0U);
+}
+
+TEST_F(LaunchTest, RefusesHostMemoryWhereTheDeviceIsNotNamed) {
+  const Problem p = plain();
+  const auto op = prepare(p);
+  Operands o = operands(p);
+  const std::int32_t on_host[2] = {};
+  o.offsets = on_host;
+  o.device = -1;
+  const std::string message = message_of([&] { op.launch(o); });
+  EXPECT_NE(message.find("which no CUDA device knows"), std::string::npos) << message;
+  o.device = 7;
+  EXPECT_EQ(message_of([&] { op.launch(o); }), "wgrad: device is 7; it must be from 0 to 2");
+  EXPECT_TRUE(fake_.launches.empty());
+}
+
+TEST_F(LaunchTest, RefusesADeviceOfAnotherArchitecture) {
+  const Problem p = plain();
+  const auto op = prepare(p);
+  EXPECT_NE(message_of([&] { op.launch(operands(p, 2)); }).find("SM 8.0"), std::string::npos);
+  EXPECT_TRUE(fake_.launches.empty());
+}
+
+// F017, F009: a rank without tokens.
+TEST_F(LaunchTest, F017TakesNullInputsWhereThereAreNoTokens) {
+  Problem p = plain();
+  p.a_major = Major::kK;
+  const auto op = prepare(p);
+  Operands o = operands(p);
+  o.a = o.b = nullptr;
+  o.tokens = 0;
+  op.launch(o);
+  ASSERT_EQ(fake_.launches.size(), 1U);
+  EXPECT_EQ(fake_.launches[0].params.map_a.opaque[0], fake_.launches[0].params.out_map_base);
+  EXPECT_EQ(fake_.launches[0].params.tokens, 0);
+}
+
+TEST_F(LaunchTest, DiscreteOutputsNeedNoDenseAddress) {
+  Problem p = plain();
+  p.output_mode = OutputMode::kDiscrete;
+  const auto op = prepare(p);
+  Operands o = operands(p);
+  o.wgrad_ptrs += 1;  // 8-byte aligned
+  op.launch(o);
+  const auto& params = fake_.launches[0].params;
+  EXPECT_EQ(params.wgrad, 0U);
+  EXPECT_EQ(params.wgrad_ptrs, reinterpret_cast<shared::u64>(o.wgrad_ptrs));
+  EXPECT_EQ(params.out_map_base % 16, 0U);
+  EXPECT_NE(params.out_map_base, 0U);
+}
+
+/// Any leading dimension that the contract accepts makes maps that the driver accepts.
+TEST_F(LaunchTest, LeadingDimensionsThatDoNotMatterStillMakeMaps) {
+  Problem p = plain();
+  p.m = 12;
+  for (const Major major : {Major::kK, Major::kMn}) {
+    p.a_major = p.b_major = major;
+    const auto op = prepare(p);
+    Operands o = operands(p);
+    o.tokens = major == Major::kMn ? 1 : 8;
+    o.a_ld = o.b_ld = 0;
+    op.launch(o);
+    o.tokens = 0;
+    o.a_ld = o.b_ld = 3;
+    op.launch(o);
+  }
+  p.m = 1;
+  p.a_major = Major::kK;
+  Operands o = operands(p);
+  o.tokens = 5;
+  o.b_ld = 640;
+  p.b_major = Major::kMn;
+  prepare(p).launch(o);
+  EXPECT_EQ(fake_.launches.size(), 5U);
+}
+
+TEST_F(LaunchTest, RefusesWhatNoMapCanHold) {
+  Problem p = plain();
+  const auto op = prepare(p);
+  Operands o = operands(p);
+  o.tokens = plan::kSm90MaxTokens + 1;
+  EXPECT_EQ(message_of([&] { op.launch(o); }),
+            "wgrad: tokens is 1073741825; it must be at most 1073741824 for an MN-major operand on "
+            "SM 9.0");
+  o.tokens = 640;
+  o.a_ld = (std::int64_t{1} << 33);
+  EXPECT_EQ(message_of([&] { op.launch(o); }),
+            "wgrad: a leading dimension is 8589934592; it must be at most 8589934584 on SM 9.0");
+  o.a_ld -= 8;
+  op.launch(o);
+  EXPECT_EQ(fake_.launches.size(), 1U);
+}
+
+TEST_F(LaunchTest, RaggedKMajorOperandsTakeNoMap) {
+  Problem p = plain();
+  p.a_major = Major::kK;
+  p.input_order = InputOrder::kTensorRagged;
+  const auto op = prepare(p);
+  Operands o = operands(p);
+  o.a_ld = std::int64_t{1} << 50;  // means nothing there
+  op.launch(o);
+  EXPECT_EQ(fake_.maps.size(), 2U) << "B and the output";
+}
+
+TEST_F(LaunchTest, FaultsAreReadWithoutACall) {
+  const Problem p = plain();
+  const auto op = prepare(p);
+  op.launch(operands(p));
+  EXPECT_FALSE(op.fault());
+  auto* record = reinterpret_cast<shared::FaultRecord*>(fake_.launches[0].params.fault);
+  *record = {static_cast<int>(shared::FaultKind::kOffsetDecreases), 1, 3, 4};
+  fake_.forget_calls();
+  ASSERT_TRUE(op.fault());
+  EXPECT_EQ(op.fault()->what, "offsets decrease");
+  op.clear_fault();
+  EXPECT_FALSE(op.fault());
+  EXPECT_TRUE(fake_.calls().empty());
+}
+
+TEST_F(LaunchTest, FaultsOfAnotherDeviceAreSeenToo) {
+  const Problem p = plain();
+  const auto op = prepare(p);
+  op.launch(operands(p, 0));
+  op.launch(operands(p, 1));
+  ASSERT_NE(fake_.launches[0].params.fault, fake_.launches[1].params.fault);
+  reinterpret_cast<shared::FaultRecord*>(fake_.launches[1].params.fault)->kind = 1;
+  EXPECT_TRUE(op.fault());
+}
+
+TEST_F(LaunchTest, ValidationReadsOffsetsBeforeTheLaunch) {
+  const Problem p = plain();
+  const auto op = prepare(p, true);
+  const Operands o = operands(p);
+  op.launch(o);
+  EXPECT_EQ(fake_.count("stream_synchronize"), 1);
+  EXPECT_EQ(fake_.launches.size(), 1U);
+  offsets_of(o)[1] = 641;
+  EXPECT_EQ(message_of([&] { op.launch(o); }),
+            "wgrad: offsets[1] is 641; it must be at most T = 640");
+  offsets_of(o)[0] = -1;
+  EXPECT_THROW(op.launch(o), ValueError);
+  EXPECT_EQ(fake_.launches.size(), 1U) << "nothing is launched on faulty data";
+}
+
+TEST_F(LaunchTest, ValidationReadsPointersToo) {
+  Problem p = plain();
+  p.output_mode = OutputMode::kDiscrete;
+  const auto op = prepare(p, true);
+  const Operands o = operands(p);
+  op.launch(o);
+  const_cast<std::int64_t*>(o.wgrad_ptrs)[1] = 0x10008;
+  EXPECT_EQ(message_of([&] { op.launch(o); }),
+            "wgrad: wgrad_ptrs[1] is 0x10008; it must be a non-null address aligned to 16 bytes");
+  EXPECT_EQ(fake_.launches.size(), 1U);
+}
+
+TEST_F(LaunchTest, ValidationRefusesACapturedStream) {
+  const Problem p = plain();
+  const auto op = prepare(p, true);
+  fake_.capture_status = 1;
+  EXPECT_EQ(
+      message_of([&] { op.launch(operands(p)); }).find("wgrad: validation of device data is on"),
+      0U);
+  EXPECT_THROW(op.launch(operands(p)), RuntimeError);
+  EXPECT_EQ(fake_.count("copy_to_host_async"), 0);
+  EXPECT_TRUE(fake_.launches.empty());
+  prepare(p).launch(operands(p));
+  EXPECT_EQ(fake_.launches.size(), 1U) << "without validation a capture is like any stream";
+}
+
+TEST_F(LaunchTest, AFirstLaunchDuringACaptureAsksLeaveToLoad) {
+  const Problem p = plain();
+  const auto op = prepare(p);  // ready on device 0
+  fake_.forget_calls();
+  op.launch(operands(p, 1));
+  const auto calls = fake_.calls();
+  const auto at = [&](const char* call) { return std::find(calls.begin(), calls.end(), call); };
+  EXPECT_LT(at("exchange_capture_mode"), at("kernel_get_function"));
+  EXPECT_EQ(fake_.count("exchange_capture_mode"), 2) << "and puts the mode back";
+}
+
+TEST_F(LaunchTest, PreparingMakesTheNamedDeviceReady) {
+  const Problem p = plain();
+  const auto op = prepare(p, false, 1);
+  EXPECT_EQ(fake_.smem_limits.size(), 1U);
+  EXPECT_EQ(fake_.smem_limits[0].first, 1);
+  EXPECT_EQ(fake_.current_device(), 0);
+  EXPECT_THROW(prepare(p, false, 9), ValueError);
+}
+
+TEST_F(LaunchTest, ThreadsShareOneOperator) {
+  const Problem p = plain();
+  const auto op = prepare(p);
+  std::vector<Operands> mine;
+  for (int t = 0; t < 4; ++t) mine.push_back(operands(p, t % 2));
+  std::vector<std::jthread> threads;
+  for (const Operands& o : mine) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 200; ++i) op.launch(o);
+    });
+  }
+  threads.clear();
+  ASSERT_EQ(fake_.launches.size(), 800U);
+  for (const RecordedLaunch& launch : fake_.launches) {
+    const auto& params = launch.params;
+    EXPECT_EQ(params.map_a.opaque[0], params.a);
+    EXPECT_EQ(params.map_b.opaque[0], params.b);
+    EXPECT_EQ(params.map_out.opaque[0], params.wgrad);
+  }
+}
+
+}  // namespace
+}  // namespace wgrad::launch
