@@ -44,15 +44,22 @@ std::string_view spelled(shared::OutputMode mode) {
   return mode == shared::OutputMode::kDiscrete ? "OutputMode::kDiscrete" : "OutputMode::kDense";
 }
 
+std::string_view spelled(shared::WarpgroupSplit split) {
+  return split == shared::WarpgroupSplit::kTiles ? "WarpgroupSplit::kTiles"
+                                                 : "WarpgroupSplit::kRows";
+}
+
 std::string config_text(const Config& c) {
   return fmt::format(
       "constexpr Config kConfig{{\n"
       "    .tile_m = {}, .tile_n = {}, .stages = {}, .cluster_m = {}, .ring_slots = {},\n"
       "    .input = {}, .output = {},\n"
       "    .a = {}, .b = {},\n"
-      "    .output_mode = {}, .accumulate = {}}};\n",
+      "    .output_mode = {}, .accumulate = {}, .prefetch_boxes = {}, .partial_columns = {},\n"
+      "    .split = {}}};\n",
       c.tile_m, c.tile_n, c.stages, c.cluster_m, c.ring_slots, spelled(c.input), spelled(c.output),
-      spelled(c.a), spelled(c.b), spelled(c.output_mode), c.accumulate);
+      spelled(c.a), spelled(c.b), spelled(c.output_mode), c.accumulate, c.prefetch_boxes,
+      c.partial_columns, spelled(c.split));
 }
 
 /// The compilation fails where host and device would disagree.
@@ -74,8 +81,9 @@ constexpr std::string_view kEntry =
 
 KernelSource sm90_source(const Config& c) {
   KernelSource source;
-  source.name = fmt::format("wgrad_sm90 {}x{}x{} cluster {}", c.tile_m, c.tile_n, shared::kTileK,
-                            c.cluster_m);
+  source.name = fmt::format("wgrad_sm90 {}x{}x{} cluster {} {}", c.tile_m, c.tile_n, shared::kTileK,
+                            c.cluster_m,
+                            c.split == shared::WarpgroupSplit::kTiles ? "pingpong" : "cooperative");
   source.entry = "wgrad_sm90";
   source.text = fmt::format(
       "#include \"wgrad/kernels/wgrad_sm90.cuh\"\n\nusing namespace wgrad::shared;\n\n{}\n{}\n{}",

@@ -18,9 +18,14 @@ CuAddress address(const void* pointer) {
   return reinterpret_cast<CuAddress>(pointer);
 }
 
+std::int64_t row_pitch_bytes(const Problem& p) {
+  return row_pitch(p) * bits(p.wgrad_dtype) / 8;
+}
+
 shared::KernelParams static_params(const Problem& p, const plan::Sm90Config& config) {
   shared::KernelParams params = {};
   params.expert_stride_bytes = expert_stride(p) * bits(p.wgrad_dtype) / 8;
+  params.row_pitch_bytes = row_pitch_bytes(p);
   params.m = static_cast<shared::i32>(p.m);
   params.n = static_cast<shared::i32>(p.n);
   params.experts = static_cast<shared::i32>(p.experts);
@@ -109,13 +114,12 @@ void Sm90Launch::set_maps(shared::KernelParams& params, const Operands& o) const
   const std::int64_t ld_b = map_ld_b(problem_, o);
   const CuAddress a = o.tokens > 0 ? params.a : params.out_map_base;
   const CuAddress b = o.tokens > 0 ? params.b : params.out_map_base;
-  const std::int64_t pitch = row_pitch(problem_) * bits(problem_.wgrad_dtype) / 8;
   params.map_a = shared_->a.get(api, operand_key(c.a, a, ld_a, o.tokens),
                                 [&] { return shared::a_map(c, problem_.m, o.tokens, ld_a); });
   params.map_b = shared_->b.get(api, operand_key(c.b, b, ld_b, o.tokens),
                                 [&] { return shared::b_map(c, problem_.n, o.tokens, ld_b); });
   params.map_out = shared_->out.get(api, {params.out_map_base, 0, 0}, [&] {
-    return shared::output_map(c, problem_.m, problem_.n, pitch);
+    return shared::output_map(c, problem_.m, problem_.n, row_pitch_bytes(problem_));
   });
 }
 

@@ -33,12 +33,14 @@ shared::OutputType output_type(DType dtype) {
   }
 }
 
-/// The configuration of this problem with a given tile width and cluster.
-shared::Config kernel_config(const Problem& p, int tile_n, int cluster_m) {
+/// The configuration of this problem with a given tile width, cluster and split.
+shared::Config kernel_config(const Problem& p, int tile_n, int cluster_m,
+                             shared::WarpgroupSplit split) {
   shared::Config c;
   c.tile_m = kTileRows;
   c.tile_n = tile_n;
   c.cluster_m = cluster_m;
+  c.split = split;
   c.input = p.a_dtype == DType::kF16 ? shared::InputType::kFp16 : shared::InputType::kBf16;
   c.output = output_type(p.wgrad_dtype);
   c.a = layout_of(p.a_major, p.input_order, p.m);
@@ -46,6 +48,7 @@ shared::Config kernel_config(const Problem& p, int tile_n, int cluster_m) {
   c.output_mode = p.output_mode == OutputMode::kDiscrete ? shared::OutputMode::kDiscrete
                                                          : shared::OutputMode::kDense;
   c.accumulate = p.accumulate;
+  c.partial_columns = shared::needs_partial_columns(c.output, p.n);
   c.ring_slots = tile_n == 256 ? 2 : 4;
   c.stages = shared::max_stages(c);
   return c;
@@ -74,8 +77,10 @@ std::vector<shared::Config> allowed_configs(const Problem& p) {
   std::vector<shared::Config> out;
   for (const int tile_n : kTileWidths) {
     for (const int cluster_m : {2, 1}) {
-      if (tiling_allows(p.tiling, tile_n, cluster_m)) {
-        out.push_back(kernel_config(p, tile_n, cluster_m));
+      if (!tiling_allows(p.tiling, tile_n, cluster_m)) continue;
+      for (const auto split : {shared::WarpgroupSplit::kRows, shared::WarpgroupSplit::kTiles}) {
+        const shared::Config c = kernel_config(p, tile_n, cluster_m, split);
+        if (shared::is_valid(c)) out.push_back(c);
       }
     }
   }
@@ -83,8 +88,8 @@ std::vector<shared::Config> allowed_configs(const Problem& p) {
 }
 
 bool fits(const shared::Config& c, const Problem& p, const DeviceSpec& device) {
-  return shared::is_valid(c) && smem_bytes(c) <= device.smem_bytes &&
-         tile_count(c, p) <= kSm90MaxTiles && c.cluster_m <= device.sm_count;
+  return smem_bytes(c) <= device.smem_bytes && tile_count(c, p) <= kSm90MaxTiles &&
+         c.cluster_m <= device.sm_count;
 }
 
 Sm90Config launch_values(const shared::Config& c, const Problem& p, const DeviceSpec& device) {
@@ -101,9 +106,11 @@ Sm90Config launch_values(const shared::Config& c, const Problem& p, const Device
 
 std::string summary(const Sm90Config& config) {
   const shared::Config& c = config.kernel;
-  return fmt::format("sm90 {}x{}x{}, {} stages, cluster {}x1, ring {}, raster {}, grid {}, {} KiB",
-                     c.tile_m, c.tile_n, shared::kTileK, c.stages, c.cluster_m, c.ring_slots,
-                     config.raster_m, config.grid, config.smem_bytes / 1024);
+  return fmt::format(
+      "sm90 {}x{}x{} {}, {} stages, cluster {}x1, ring {}, raster {}, grid {}, {} KiB", c.tile_m,
+      c.tile_n, shared::kTileK,
+      c.split == shared::WarpgroupSplit::kTiles ? "pingpong" : "cooperative", c.stages, c.cluster_m,
+      c.ring_slots, config.raster_m, config.grid, config.smem_bytes / 1024);
 }
 
 }  // namespace wgrad::plan

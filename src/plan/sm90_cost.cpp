@@ -55,7 +55,8 @@ TileClocks tile_clocks(const shared::Config& c, const Problem& p) {
   const double m = c.tile_m;
   const double n = c.tile_n;
   const double row = shared::kTileK * shared::kInputBytes;  // bytes of one row of a stage
-  const double read = shared::math_warpgroups(c) * (shared::kWarpgroupRows + n) * row;
+  const double bands = m / shared::kWarpgroupRows;
+  const double read = bands * (shared::kWarpgroupRows + n) * row;
   const double b_rows = shared::uses_multicast(c) ? n / 2 : n;
   TileClocks clocks;
   clocks.multiply = stages * std::max(2 * m * n * shared::kTileK / kFlops, read / kSharedBytes);
@@ -79,6 +80,13 @@ double memory_seconds(const shared::Config& c, const Problem& p) {
   const double inputs = (m + n) * static_cast<double>(p.tokens) * shared::kInputBytes;
   const double outputs = m * n * static_cast<double>(p.experts) * shared::output_bytes(c);
   return (inputs + outputs * (p.accumulate ? 2 : 1)) / kMemoryBytesPerSecond;
+}
+
+/// Pingpong hides one tile's epilogue behind the main loop of the next.
+double tile_time(const shared::Config& c, const TileClocks& clocks) {
+  const double loop = overlapped(clocks.multiply, clocks.feed) + kTileClocks;
+  return c.split == shared::WarpgroupSplit::kTiles ? overlapped(loop, clocks.epilogue)
+                                                   : loop + clocks.epilogue;
 }
 
 Sm90Bound bound_of(const TileClocks& clocks) {
@@ -105,7 +113,7 @@ std::string_view name(Sm90Bound bound) noexcept {
 
 Sm90Cost sm90_cost(const shared::Config& c, const Problem& p, const DeviceSpec& device) {
   const TileClocks clocks = tile_clocks(c, p);
-  const double tile = overlapped(clocks.multiply, clocks.feed) + clocks.epilogue + kTileClocks;
+  const double tile = tile_time(c, clocks);
   const double compute = waves(c, p, device) * tile / kClock;
   const double memory = memory_seconds(c, p);
   const Sm90Bound bound = memory > compute ? Sm90Bound::kMemory : bound_of(clocks);

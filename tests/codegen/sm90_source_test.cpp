@@ -29,6 +29,9 @@ TEST(Sm90Source, NamesEveryFieldOfTheConfig) {
   c.b = shared::OperandLayout::kMnMajor;
   c.output_mode = shared::OutputMode::kDiscrete;
   c.accumulate = true;
+  c.prefetch_boxes = 6;
+  c.partial_columns = true;
+  c.split = shared::WarpgroupSplit::kTiles;
   const KernelSource source = sm90_source(c);
   EXPECT_TRUE(
       has(source.text,
@@ -36,7 +39,9 @@ TEST(Sm90Source, NamesEveryFieldOfTheConfig) {
           "    .tile_m = 128, .tile_n = 192, .stages = 3, .cluster_m = 2, .ring_slots = 4,\n"
           "    .input = InputType::kFp16, .output = OutputType::kFp32,\n"
           "    .a = OperandLayout::kKMajor, .b = OperandLayout::kMnMajor,\n"
-          "    .output_mode = OutputMode::kDiscrete, .accumulate = true};\n"))
+          "    .output_mode = OutputMode::kDiscrete, .accumulate = true, .prefetch_boxes = "
+          "6, .partial_columns = true,\n"
+          "    .split = WarpgroupSplit::kTiles};\n"))
       << source.text;
   EXPECT_TRUE(has(source.text, std::to_string(shared::smem_layout(c).total) + "u"));
   EXPECT_TRUE(has(source.text, "extern \"C\" __global__"));
@@ -65,6 +70,9 @@ std::vector<Config> neighbours() {
   add(&Config::b, Layout::kMnMajor, Layout::kKMajor, Layout::kKMajorRagged);
   add(&Config::output_mode, shared::OutputMode::kDiscrete);
   add(&Config::accumulate, true);
+  add(&Config::prefetch_boxes, 0, 2);
+  add(&Config::partial_columns, true);
+  add(&Config::split, shared::WarpgroupSplit::kTiles);
   return out;
 }
 

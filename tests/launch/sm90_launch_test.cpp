@@ -91,6 +91,7 @@ TEST_F(LaunchTest, PassesEveryOperand) {
   EXPECT_EQ(params.out_map_base, address(o.wgrad));
   EXPECT_EQ(params.wgrad_ptrs, 0U);
   EXPECT_EQ(params.expert_stride_bytes, 384 * 640 * 2);
+  EXPECT_EQ(params.row_pitch_bytes, 1280);
   EXPECT_EQ(params.tokens, 640);
   EXPECT_EQ(params.m, 384);
   EXPECT_EQ(params.n, 640);

@@ -32,9 +32,9 @@ std::string refusal(const Problem& p, const DeviceSpec& device) {
   return reasons.size() == 1 ? to_string(reasons[0]) : std::to_string(reasons.size()) + " reasons";
 }
 
-TEST(Sm90Plan, OffersEveryTileWidthAndClusterOnce) {
+TEST(Sm90Plan, OffersEveryTileWidthClusterAndSplitOnce) {
   const auto candidates = sm90_candidates(mixtral(), hopper());
-  ASSERT_EQ(candidates.size(), 8U);
+  ASSERT_EQ(candidates.size(), 14U);
   for (const Sm90Candidate& c : candidates) {
     EXPECT_TRUE(shared::is_valid(c.config.kernel));
     EXPECT_LE(c.config.smem_bytes, 232448);
@@ -111,6 +111,16 @@ TEST(Sm90Plan, LayoutFollowsMajorOrderAndWidth) {
   EXPECT_EQ(best(p).b, Layout::kMnMajorBlocked) << "ragged and tensor2d are the same memory";
 }
 
+TEST(Sm90Plan, ColumnsThatFillNoSixteenBytesAreStoredApart) {
+  Problem p = mixtral();
+  EXPECT_FALSE(best(p).partial_columns);
+  p.n = 14332;
+  p.wgrad_row_pitch = 14336;
+  EXPECT_TRUE(best(p).partial_columns);
+  p.wgrad_dtype = DType::kF32;
+  EXPECT_FALSE(best(p).partial_columns);
+}
+
 TEST(Sm90Plan, OutputFollowsTheProblem) {
   Problem p = mixtral();
   p.a_dtype = p.b_dtype = DType::kF16;
@@ -130,7 +140,11 @@ TEST(Sm90Plan, HonoursTheTiler) {
     p.tiling = tiling;
     EXPECT_TRUE(validate::broken_rules(p).empty());
     const auto candidates = sm90_candidates(p, hopper());
-    EXPECT_EQ(candidates.size(), 1U);
+    EXPECT_EQ(candidates.size(), tiling.tile_n == 256 ? 1U : 2U) << "pingpong or not";
+    for (const auto& c : candidates) {
+      EXPECT_EQ(c.config.kernel.tile_n, candidates[0].config.kernel.tile_n);
+      EXPECT_EQ(c.config.kernel.cluster_m, candidates[0].config.kernel.cluster_m);
+    }
     return std::pair(best(p).tile_n, best(p).cluster_m);
   };
   EXPECT_EQ(only({128, 192, 0, 0}), std::pair(192, 1));
@@ -141,7 +155,7 @@ TEST(Sm90Plan, HonoursTheTiler) {
   Problem p = mixtral();
   p.tiling = {256, 256, 2, 1};
   const auto candidates = sm90_candidates(p, hopper());
-  EXPECT_EQ(candidates.size(), 4U) << "the default tiler leaves the width to wgrad";
+  EXPECT_EQ(candidates.size(), 7U) << "the default tiler leaves the width to wgrad";
   for (const auto& c : candidates) EXPECT_EQ(c.config.kernel.cluster_m, 2);
 }
 
@@ -281,8 +295,9 @@ TEST(Sm90Plan, HasCandidatesExactlyWhereItHasNoLimits) {
 }
 
 TEST(Sm90Plan, PrintsItsChoice) {
-  EXPECT_EQ(summary(sm90_candidates(mixtral(), hopper())[0].config),
-            "sm90 128x256x64, 4 stages, cluster 2x1, ring 2, raster 8, grid 132, 226 KiB");
+  EXPECT_EQ(
+      summary(sm90_candidates(mixtral(), hopper())[0].config),
+      "sm90 128x256x64 cooperative, 4 stages, cluster 2x1, ring 2, raster 8, grid 132, 226 KiB");
 }
 
 }  // namespace

@@ -1,0 +1,49 @@
+// Kernels compiled ahead of time, so that no later process has to: a cluster's nodes share the
+// cache.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "wgrad/device_spec.hpp"
+#include "wgrad/problem.hpp"
+
+namespace wgrad {
+
+/// Where precompile() found a kernel.
+enum class KernelOrigin : std::uint8_t { kMemory, kDisk, kCompiled };
+
+struct PrecompiledKernel {
+  std::string plan;  ///< the plan in one line
+  KernelOrigin origin = KernelOrigin::kCompiled;
+  std::string path;              ///< the entry on disk; empty where the disk cache took none
+  double seconds = 0;            ///< that it took
+  int registers = 0;             ///< a thread at entry
+  int spill_bytes = 0;           ///< of registers that did not fit; 0 in every kernel wgrad ships
+  std::int64_t smem_bytes = 0;   ///< shared memory of one CTA
+  std::string compiler_remarks;  ///< what the compiler said besides
+};
+
+struct PrecompileOptions {
+  /// Compile every candidate of a problem, so that runs that plan for another token count or
+  /// another number of multiprocessors find theirs as well; else the chosen one only.
+  bool every_candidate = false;
+  std::function<void(const PrecompiledKernel&)> progress;  ///< called after each kernel
+};
+
+/// Compiles the kernels that prepare() would need on such a CUDA device and keeps them in the disk
+/// cache (WGRAD_CACHE_DIR, XDG_CACHE_HOME, ~/.cache/wgrad). Needs NVRTC, but no GPU and no driver.
+/// One entry a distinct kernel. Throws what prepare() throws for a problem that `device` cannot
+/// run.
+std::vector<PrecompiledKernel> precompile(std::span<const Problem> problems,
+                                          const DeviceSpec& device,
+                                          const PrecompileOptions& options = {});
+
+/// A device of compute capability `arch` / 10 as data centres have it, for planning without one.
+/// Throws RuntimeError for an architecture without kernels: only 90 has them.
+DeviceSpec typical_cuda_device(int arch);
+
+}  // namespace wgrad

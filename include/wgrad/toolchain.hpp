@@ -1,0 +1,25 @@
+// What CUDA kernels need of a machine besides the GPU: driver, compiler, cache.
+#pragma once
+
+#include <string>
+
+namespace wgrad {
+
+struct Toolchain {
+  std::string driver;           ///< CUDA version of the NVIDIA driver, "12.4"; empty: none
+  std::string driver_missing;   ///< why, in a sentence
+  std::string nvrtc;            ///< version of the run-time compiler; empty: none
+  std::string nvrtc_file;       ///< where it was found
+  std::string nvrtc_missing;    ///< why not, in a sentence
+  std::string cache_directory;  ///< of compiled kernels; empty: they stay in memory
+};
+
+/// Looks for them. Never throws for what is missing.
+Toolchain find_toolchain();
+
+/// Adds a folder to look for libnvrtc in, such as the lib folder of a Python wheel. It comes after
+/// WGRAD_NVRTC, the loader's path and installed toolkits. Thread-safe; has no effect once a
+/// compiler was found.
+void add_nvrtc_folder(const std::string& folder);
+
+}  // namespace wgrad

@@ -1,0 +1,91 @@
+#include "wgrad/precompile.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <set>
+#include <variant>
+
+#include "api/choice.hpp"
+#include "codegen/sm90_source.hpp"
+#include "core/environment.hpp"
+#include "jit/kernel_cache.hpp"
+#include "jit/resource_usage.hpp"
+#include "wgrad/errors.hpp"
+#include "wgrad/support.hpp"
+
+namespace wgrad {
+namespace {
+
+constexpr std::string_view kBackend = "cuda";
+
+KernelOrigin public_origin(jit::Origin origin) {
+  switch (origin) {
+    case jit::Origin::kMemory:
+      return KernelOrigin::kMemory;
+    case jit::Origin::kDisk:
+      return KernelOrigin::kDisk;
+    default:
+      return KernelOrigin::kCompiled;
+  }
+}
+
+std::vector<plan::Plan> wanted_plans(const Problem& problem, const DeviceSpec& device, bool all) {
+  api::Choice choice = api::choose(problem, device, kBackend);
+  throw_if_unsupported({choice.reasons});
+  if (!all) return {choice.plan};
+  return choice.backend->candidates(problem, device);
+}
+
+PrecompiledKernel compile(const plan::Plan& plan, const codegen::KernelSource& source,
+                          const std::optional<jit::DiskCache>& disk) {
+  const auto start = std::chrono::steady_clock::now();
+  const jit::CachedKernel kernel = jit::KernelCache::instance().get(source, disk);
+  PrecompiledKernel out;
+  out.plan = plan.summary;
+  out.origin = public_origin(kernel.origin);
+  if (kernel.on_disk) out.path = disk->path(kernel.key).string();
+  out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const auto usage = jit::resource_usage(kernel.cubin->log).value_or(jit::ResourceUsage{});
+  out.registers = usage.registers;
+  out.spill_bytes = usage.spill_bytes;
+  out.smem_bytes = usage.static_smem_bytes + std::get<plan::Sm90Config>(plan.config).smem_bytes;
+  out.compiler_remarks = usage.warnings;
+  return out;
+}
+
+}  // namespace
+
+std::vector<PrecompiledKernel> precompile(std::span<const Problem> problems,
+                                          const DeviceSpec& device,
+                                          const PrecompileOptions& options) {
+  const auto disk = jit::DiskCache::of(core::read_environment());
+  std::vector<PrecompiledKernel> out;
+  std::set<std::string> done;
+  for (const Problem& problem : problems) {
+    for (const plan::Plan& plan : wanted_plans(problem, device, options.every_candidate)) {
+      const auto source = codegen::sm90_source(std::get<plan::Sm90Config>(plan.config).kernel);
+      if (!done.insert(source.digest()).second) continue;
+      out.push_back(compile(plan, source, disk));
+      if (options.progress) options.progress(out.back());
+    }
+  }
+  return out;
+}
+
+DeviceSpec typical_cuda_device(int arch) {
+  if (arch != 90) {
+    throw RuntimeError(fmt::format(
+        "wgrad: arch is {}; it must be 90 (Hopper): there are no kernels for others yet", arch));
+  }
+  DeviceSpec device;
+  device.kind = DeviceKind::kCuda;
+  device.name = "a typical SM 9.0 device";
+  device.arch = arch;
+  device.sm_count = 132;
+  device.smem_bytes = 232448;
+  device.l2_bytes = std::int64_t{50} << 20;
+  return device;
+}
+
+}  // namespace wgrad
