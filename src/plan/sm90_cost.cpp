@@ -20,7 +20,10 @@ constexpr double kStoreBytes = 32;                 // tile to L2
 constexpr double kMemoryBytesPerSecond = 4.07e12;  // whole device, H200
 constexpr double kTileClocks = 300;                // filling the tensor cores' pipe again
 constexpr double kLaunchSeconds = 4e-6;
-constexpr double kOverlapLoss = 0.1;  // share of the shorter of two activities that never hides
+// Share of the shorter of two activities that its overlap with the longer one does not hide.
+constexpr double kFeedLoss = 0.15;      // operand loads behind wgmma
+constexpr double kEpilogueLoss = 0.25;  // a pingpong epilogue behind the other's main loop
+constexpr double kMemoryLoss = 0.1;     // device memory behind everything
 
 struct TileClocks {
   double multiply = 0;
@@ -28,9 +31,8 @@ struct TileClocks {
   double epilogue = 0;
 };
 
-/// Two activities that overlap, nearly.
-double overlapped(double a, double b) {
-  return std::max(a, b) + kOverlapLoss * std::min(a, b);
+double overlapped(double a, double b, double loss) {
+  return std::max(a, b) + loss * std::min(a, b);
 }
 
 double copy_rate(shared::OperandLayout layout) {
@@ -84,9 +86,10 @@ double memory_seconds(const shared::Config& c, const Problem& p) {
 
 /// Pingpong hides one tile's epilogue behind the main loop of the next.
 double tile_time(const shared::Config& c, const TileClocks& clocks) {
-  const double loop = overlapped(clocks.multiply, clocks.feed) + kTileClocks;
-  return c.split == shared::WarpgroupSplit::kTiles ? overlapped(loop, clocks.epilogue)
-                                                   : loop + clocks.epilogue;
+  const double loop = overlapped(clocks.multiply, clocks.feed, kFeedLoss) + kTileClocks;
+  return c.split == shared::WarpgroupSplit::kTiles
+             ? overlapped(loop, clocks.epilogue, kEpilogueLoss)
+             : loop + clocks.epilogue;
 }
 
 Sm90Bound bound_of(const TileClocks& clocks) {
@@ -117,7 +120,7 @@ Sm90Cost sm90_cost(const shared::Config& c, const Problem& p, const DeviceSpec& 
   const double compute = waves(c, p, device) * tile / kClock;
   const double memory = memory_seconds(c, p);
   const Sm90Bound bound = memory > compute ? Sm90Bound::kMemory : bound_of(clocks);
-  return {(overlapped(compute, memory) + kLaunchSeconds) * 1e3, bound};
+  return {(overlapped(compute, memory, kMemoryLoss) + kLaunchSeconds) * 1e3, bound};
 }
 
 }  // namespace wgrad::plan

@@ -51,6 +51,15 @@ TEST(Sm90Plan, LargeProblemsTakeTheLargestTileWithASharedOperand) {
   EXPECT_EQ(best(mixtral()).tile_n, 256);
   EXPECT_EQ(best(mixtral()).cluster_m, 2);
   EXPECT_EQ(best(mixtral()).stages, 4);
+  EXPECT_EQ(best(mixtral()).split, shared::WarpgroupSplit::kRows);
+}
+
+TEST(Sm90Plan, ShortExpertsHideTheirEpiloguesByPingpong) {
+  Problem p = mixtral();
+  p.experts = 128;
+  p.m = 2048;
+  p.n = 768;
+  EXPECT_EQ(best(p).split, shared::WarpgroupSplit::kTiles);
 }
 
 TEST(Sm90Plan, WidthsThatTheLargestTileWouldWasteTakeANarrowerOne) {
@@ -239,7 +248,7 @@ TEST(Sm90Plan, CountsTilesPastThirtyTwoBits) {
   Problem p = mixtral();
   p.experts = 4096;
   p.m = p.n = 65536;
-  EXPECT_EQ(tile_count(best(p), p), std::int64_t{4096} * 256 * 256);
+  EXPECT_EQ(tile_count(shared::Config{}, p), std::int64_t{4096} * 512 * 256);
   p.experts = p.m = p.n = 2147483647;
   EXPECT_EQ(tile_count(shared::Config{}, p), kSm90MaxTiles + 1);
 }
