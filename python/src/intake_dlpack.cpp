@@ -61,7 +61,11 @@ nb::object capsule_of(nb::handle object) {
 
 void read_by_exchange(TensorView& view, const char* field) {
   dlpack::Tensor tensor{};
-  if (view.exchange->tensor_from_object(view.object.ptr(), &tensor) != 0) throw nb::python_error();
+  if (view.exchange->tensor_from_object(view.object.ptr(), &tensor) != 0) {
+    const std::string why = nb::python_error().what();
+    refuse({"tensor", field, "nothing DLPack describes (" + why.substr(0, why.find('\n')) + ")",
+            "a strided tensor on a CPU or a CUDA device"});
+  }
   fill(view, tensor, 0, field);
 }
 

@@ -36,11 +36,12 @@ nb::object attribute(nb::handle object, PyObject* name) {
 void set_axes(TensorView& view, int rank, const Py_ssize_t* shape, const Py_ssize_t* byte_strides,
               Py_ssize_t itemsize, const char* field) {
   view.rank = rank;
+  const bool empty = std::find(shape, shape + rank, 0) != shape + rank;
   for (int i = 0; i < std::min(rank, kMaxRank); ++i) {
     const auto axis = static_cast<std::size_t>(i);
     view.shape[axis] = shape[i];
     view.strides[axis] = byte_strides[i] / itemsize;
-    if (byte_strides[i] % itemsize != 0 && shape[i] > 1) {
+    if (byte_strides[i] % itemsize != 0 && shape[i] > 1 && !empty) {
       refuse({"strides", field, "strided by " + std::to_string(byte_strides[i]) + " bytes",
               "strided by whole elements"});
     }

@@ -64,7 +64,8 @@ std::string strides_text(const TensorView& view) {
 std::string dtype_text(const TensorView& view) {
   if (view.element != Element::kOther) return std::string(name(view.element));
   if (!nb::hasattr(view.object, "dtype")) return "of an unknown dtype";
-  return nb::cast<std::string>(nb::str(view.object.attr("dtype")));
+  const nb::object dtype = view.object.attr("dtype");
+  return nb::cast<std::string>(nb::str(dtype));
 }
 
 }  // namespace wgrad::python

@@ -10,6 +10,13 @@ def is_torch(tensor: Any) -> bool:
     return hasattr(tensor, "data_ptr") and hasattr(tensor, "requires_grad")
 
 
+def is_contiguous(tensor: Any) -> bool:
+    """Whether a torch tensor or numpy array is row-major without gaps."""
+    if is_torch(tensor):
+        return bool(tensor.is_contiguous())
+    return bool(tensor.flags.c_contiguous)
+
+
 def new_output(like: Any, shape: tuple[int, int, int], dtype: str, zero: bool, stream: Any) -> Any:
     """A packed tensor of the framework and on the device of `like`; zeros, or uninitialised.
 

@@ -53,6 +53,7 @@ def grouped_wgrad(
         x_global_scale, dy_global_scale: (E,) float32; NVFP4 needs them.
         sf_vec_size: tokens a scale factor covers. Default: 16 for float8_e4m3fn scale factors,
             else 32; uint8 scale factors of FP4 need it given.
+        acc_dtype: float32, nothing else.
         input_order: 'tensor2d', or 'tensor_ragged' where K-major expert blocks follow one another.
         mma_tiler_mn, cluster_shape_mn: the GPU kernel's tile; by default wgrad chooses.
         backend: None: the first that supports the problem; 'reference' computes in plain loops.

@@ -7,7 +7,9 @@ import logging
 from typing import Any
 
 from ._core import Api, Compiled, Contract, DeviceFault, RuntimeError, describe
+from ._dtypes import dtype_name
 from ._options import options, refuse
+from ._tensors import is_contiguous
 
 _MODES = (
     "either sample_wgrad for dense mode, or num_experts, wgrad_shape and wgrad_dtype for discrete "
@@ -278,13 +280,20 @@ class GroupedGemmWgrad:
             raise refuse("num_experts", repr(num_experts), f"{experts}, as sample_offsets is long")
         if tuple(wgrad_shape) != (m, n):
             raise refuse("wgrad_shape", repr(wgrad_shape), f"(M, N) = ({m}, {n})")
-        expert = self._sample_wgrad_expert
-        if expert is not None and tuple(expert.shape) not in ((m, n), (m, n, 1)):
-            raise refuse(
-                "sample_wgrad_expert",
-                f"of shape {tuple(expert.shape)}",
-                f"(M, N) = ({m}, {n}), or ({m}, {n}, 1)",
-            )
+        if self._sample_wgrad_expert is not None:
+            _check_expert(self._sample_wgrad_expert, m, n, contract.wgrad_dtype)
+
+
+def _check_expert(expert: Any, m: int, n: int, dtype: str) -> None:
+    name = "sample_wgrad_expert"
+    if tuple(expert.shape) not in ((m, n), (m, n, 1)):
+        need = f"(M, N) = ({m}, {n}), or ({m}, {n}, 1)"
+        raise refuse(name, f"of shape {tuple(expert.shape)}", need)
+    got = dtype_name(expert.dtype, name)
+    if got != dtype:
+        raise refuse(name, got, f"{dtype}, as wgrad_dtype says")
+    if not is_contiguous(expert):
+        raise refuse(name, "strided", "contiguous")
 
 
 class GroupedGemmWgradSm100(GroupedGemmWgrad):

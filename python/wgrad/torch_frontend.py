@@ -1,4 +1,9 @@
-"""All that wgrad asks of torch; imported once a torch tensor has been seen."""
+"""All that wgrad asks of torch; imported once a torch tensor has been seen.
+
+Importing it also registers ``torch.ops.wgrad.grouped_wgrad(x, dy, offsets, out_dtype=None)`` and
+``torch.ops.wgrad.grouped_wgrad_out(x, dy, offsets, out, accumulate=False)`` for 16-bit operands:
+operators that torch.compile keeps in one graph, for any T, and whose mutation of ``out`` it knows.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,7 @@ from typing import Any
 
 import torch
 
+from .natural import grouped_wgrad
 from .tuple_dict import register_pytrees
 
 register_pytrees()
@@ -86,3 +92,32 @@ def to_bytes(tensor: torch.Tensor) -> Any:
 def dtype_text(tensor: torch.Tensor) -> str:
     """The canonical name of a tensor's dtype."""
     return str(tensor.dtype).removeprefix("torch.")
+
+
+@torch.library.custom_op(
+    "wgrad::grouped_wgrad",
+    mutates_args=(),
+    schema="(Tensor x, Tensor dy, Tensor offsets, ScalarType? out_dtype=None) -> Tensor",
+)
+def _grouped_wgrad(x: Any, dy: Any, offsets: Any, out_dtype: Any = None) -> torch.Tensor:
+    return grouped_wgrad(x, dy, offsets, out_dtype=out_dtype)  # type: ignore[no-any-return]
+
+
+@_grouped_wgrad.register_fake
+def _(x: Any, dy: Any, offsets: Any, out_dtype: Any = None) -> torch.Tensor:
+    shape = (offsets.shape[0], x.shape[1], dy.shape[1])
+    return x.new_empty(shape, dtype=out_dtype or x.dtype)  # type: ignore[no-any-return]
+
+
+@torch.library.custom_op(
+    "wgrad::grouped_wgrad_out",
+    mutates_args=("out",),
+    schema="(Tensor x, Tensor dy, Tensor offsets, Tensor(a!) out, bool accumulate=False) -> ()",
+)
+def _grouped_wgrad_out(x: Any, dy: Any, offsets: Any, out: Any, accumulate: bool = False) -> None:
+    grouped_wgrad(x, dy, offsets, out, accumulate)
+
+
+@_grouped_wgrad_out.register_fake
+def _(x: Any, dy: Any, offsets: Any, out: Any, accumulate: bool = False) -> None:
+    """Nothing to describe: the result is the mutation of `out`."""

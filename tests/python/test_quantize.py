@@ -1,0 +1,189 @@
+"""quantize, pack_fp4 and the scale layout, judged by decoding the bytes in numpy."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import frameworks
+import reference
+import wgrad
+
+VEC = {"mxfp8": 32, "mxfp4": 32, "nvfp4": 16}
+ROWS, COUNTS = 72, [40, 0, 96, 18]
+
+
+def raw(framework, tensor):
+    """Bytes of a one-byte tensor, whatever its strides."""
+    if framework.name == "numpy":
+        return np.ascontiguousarray(tensor).view(np.uint8)
+    return tensor.view(framework.torch.uint8).contiguous().numpy()
+
+
+def dequantised(framework, q, ends, rows):
+    """(T, rows) doubles that a Quantized stands for."""
+    codes = raw(framework, q.elements)
+    if q.format == "mxfp8":
+        name = str(q.elements.dtype).removeprefix("torch.")
+        values = codes.view(getattr(ml_dtypes, name)).astype(np.float64)
+    else:
+        values = np.empty((2 * codes.shape[0], rows))
+        values[0::2], values[1::2] = reference.E2M1[codes & 15], reference.E2M1[codes >> 4]
+    scale_codes = reference.unswizzle(raw(framework, q.scales), rows, ends, q.sf_vec_size)
+    if q.format == "nvfp4":
+        scales = [c.view(ml_dtypes.float8_e4m3fn).astype(np.float64) for c in scale_codes]
+        factors = framework.to_numpy(q.global_scale)
+        scales = [s * f for s, f in zip(scales, factors)]
+    else:
+        scales = [reference.e8m0(c) for c in scale_codes]
+    return reference.scale_rows(values, scales, ends, q.sf_vec_size)
+
+
+@pytest.mark.parametrize("format", VEC)
+@pytest.mark.parametrize("source", ["float32", "bfloat16"])
+def test_decodes_close_to_the_source(framework, format, source):
+    rng = np.random.default_rng(0)
+    ends = reference.offsets(COUNTS)
+    x = framework.tensor(rng.standard_normal((int(ends[-1]), ROWS)), source)
+    q = wgrad.quantize(x, framework.tensor(ends, "int32"), format)
+    assert type(q.elements) is type(x) and q.format == format and q.sf_vec_size == VEC[format]
+    got = dequantised(framework, q, ends, ROWS)
+    want = framework.to_numpy(x)
+    # Of a block's largest value: half a step, or what saturates between it and the next power of two.
+    tolerance = {"mxfp8": 1 / 8, "mxfp4": 1 / 4, "nvfp4": 1 / 4}[format]
+    begin = 0
+    for end in ends:
+        for start in range(begin, end, VEC[format]):
+            block = slice(start, min(start + VEC[format], end))
+            peak = np.abs(want[block]).max(axis=0)
+            assert (np.abs(got[block] - want[block]) <= tolerance * peak + 1e-6).all()
+        begin = end
+
+
+@pytest.mark.parametrize("format", VEC)
+@pytest.mark.parametrize("compact", [False, True])
+@pytest.mark.parametrize("order", ["tensor2d", "tensor_ragged"])
+def test_feeds_grouped_wgrad(framework, format, compact, order):
+    rng = np.random.default_rng(1)
+    ends = reference.offsets(COUNTS)
+    offsets = framework.tensor(ends, "int32")
+    x = framework.tensor(rng.standard_normal((int(ends[-1]), ROWS)), "float32")
+    dy = framework.tensor(rng.standard_normal((int(ends[-1]), 40)), "float32")
+    plain = [wgrad.quantize(t, offsets, format) for t in (x, dy)]
+    expected = reference.product(
+        dequantised(framework, plain[0], ends, ROWS), dequantised(framework, plain[1], ends, 40), ends
+    )
+    kind = {"compact": compact, "input_order": order, "scale_padding": 0 if compact else 0xFF}
+    operands = [wgrad.quantize(t, offsets, format, **kind) for t in (x, dy)]
+    out = wgrad.grouped_wgrad(
+        *operands, offsets, out_dtype="float32", compact_scales=compact, input_order=order
+    )
+    np.testing.assert_allclose(framework.to_numpy(out), expected, rtol=1e-5, atol=1e-4)
+
+
+def test_fp8_element_types_and_majors(framework):
+    rng = np.random.default_rng(2)
+    ends = reference.offsets([64, 33])
+    x = framework.tensor(rng.standard_normal((97, 48)), "float32")
+    offsets = framework.tensor(ends, "int32")
+    for element in ("float8_e4m3fn", "float8_e5m2"):
+        k = wgrad.quantize(x, offsets, element=element)
+        mn = wgrad.quantize(x, offsets, element=framework.dtype(element), major="mn")
+        assert str(k.elements.dtype).endswith(element)
+        np.testing.assert_array_equal(raw(framework, k.elements), raw(framework, mn.elements))
+        np.testing.assert_array_equal(raw(framework, k.scales), raw(framework, mn.scales))
+
+
+def test_feeds_the_drop_in_functions(framework):
+    rng = np.random.default_rng(3)
+    ends = reference.offsets([64, 32])
+    offsets = framework.tensor(ends, "int32")
+    a, b = (
+        wgrad.quantize(framework.tensor(rng.standard_normal((96, rows)), "float32"), offsets, "nvfp4")
+        for rows in (16, 32)
+    )
+    (out,) = wgrad.grouped_gemm_wgrad_wrapper_sm100(
+        a.elements.T,
+        b.elements,
+        a.scales,
+        b.scales,
+        offsets,
+        global_scale_a=a.global_scale,
+        global_scale_b=b.global_scale,
+        wgrad_dtype="float32",
+    )
+    same = wgrad.grouped_wgrad(a, b, offsets, out_dtype="float32")
+    np.testing.assert_array_equal(framework.raw(out), framework.raw(same))
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_swizzle_against_numpy_and_back(data):
+    counts = data.draw(st.lists(st.integers(0, 300), min_size=1, max_size=6))
+    rows = data.draw(st.integers(1, 300))
+    vec = data.draw(st.sampled_from([16, 32]))
+    padding = data.draw(st.integers(0, 255))
+    ends = reference.offsets(counts)
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    parts = [rng.integers(0, 256, (rows, -(-k // vec))).astype(np.uint8) for k in counts]
+    compact = np.concatenate(parts, axis=1)
+    swizzled = wgrad.swizzle_scales(compact, ends, vec, padding=padding)
+    want = reference.swizzle(parts, rows, padding)
+    np.testing.assert_array_equal(swizzled.reshape(-1), want.reshape(-1))
+    np.testing.assert_array_equal(wgrad.unswizzle_scales(swizzled, rows, ends, vec), compact)
+
+
+def test_swizzle_keeps_the_framework_and_dtype(framework):
+    ends = framework.tensor(np.array([64]), "int32")
+    codes = np.arange(10 * 2, dtype=np.uint8).reshape(10, 2)
+    scales = framework.bytes_as(codes, "float8_e8m0fnu")
+    swizzled = wgrad.swizzle_scales(scales, ends, 32)
+    assert type(swizzled) is type(scales) and swizzled.dtype == scales.dtype
+    assert tuple(swizzled.shape) == (128, 4)
+    back = wgrad.unswizzle_scales(swizzled, 10, ends, 32)
+    np.testing.assert_array_equal(raw(framework, back), codes)
+
+
+def test_pack_fp4_puts_the_even_token_low():
+    codes = np.array([[1, 2], [3, 4]], np.uint8).view(ml_dtypes.float4_e2m1fn)
+    packed = wgrad.pack_fp4(codes)
+    assert packed.dtype == np.uint8 and packed.shape == (1, 2)
+    np.testing.assert_array_equal(packed, [[0x31, 0x42]])
+
+
+REFUSED = {
+    "format": ({"format": "int8"}, "format is 'int8'; it must be '16-bit' or 'mxfp8'"),
+    "element": ({"element": "int8"}, "element is int8; it must be one of"),
+    "major": ({"major": "n"}, "major is 'n'; it must be 'k' or 'mn'"),
+    "rank": ({"x": np.ones(4, np.float32)}, r"x is of shape \(4,\); it must be 2-D, \(T, rows\)"),
+    "offsets": ({"offsets": np.array([8.0])}, "offsets is float64 .*; it must be a contiguous int32"),
+    "offset values": ({"offsets": np.array([9, 4], np.int32)}, "offsets"),
+}
+
+
+@pytest.mark.parametrize("fault", REFUSED)
+def test_refusals(fault):
+    changes, text = REFUSED[fault]
+    call = {"x": np.ones((32, 16), np.float32), "offsets": np.array([32], np.int32), **changes}
+    with pytest.raises(ValueError, match=text):
+        wgrad.quantize(**call)
+
+
+def test_pack_fp4_refuses_other_dtypes():
+    with pytest.raises(ValueError, match="x is uint8 of shape .*; it must be float4_e2m1fn"):
+        wgrad.pack_fp4(np.zeros((2, 2), np.uint8))
+
+
+def test_swizzle_refuses_too_few_columns():
+    with pytest.raises(ValueError):
+        wgrad.swizzle_scales(np.zeros((16, 1), np.uint8), np.array([64], np.int32), 32)
+
+
+def test_numpy_scales_come_in_their_own_dtype():
+    q = wgrad.quantize(np.ones((32, 16), np.float32), np.array([32], np.int32), "nvfp4")
+    assert q.scales.dtype == ml_dtypes.float8_e4m3fn and q.elements.dtype == np.uint8
+    assert q.global_scale.dtype == np.float32 and q.elements.strides == (1, 16)
+    assert frameworks.np_dtype("bfloat16") == ml_dtypes.bfloat16

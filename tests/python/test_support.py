@@ -1,0 +1,108 @@
+"""support, explain and devices."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import wgrad
+
+
+def problem(**changes):
+    return wgrad.Problem(**{"experts": 4, "m": 64, "n": 48, "tokens": 256, **changes})
+
+
+def tensors(width=48):
+    x, dy = np.ones((16, 64), ml_dtypes.bfloat16), np.ones((16, width), ml_dtypes.bfloat16)
+    return x, dy, np.array([8, 16], np.int32)
+
+
+def test_yes_in_three_spellings():
+    for answer in (
+        wgrad.support(problem()),
+        wgrad.support(experts=4, m=64, n=48, tokens=256),
+        wgrad.support(*tensors()),
+    ):
+        assert answer and answer.reasons == [] and str(answer) == "supported"
+
+
+def test_no_with_reasons():
+    answer = wgrad.support(problem(n=43, acc_dtype="bfloat16"))
+    assert not answer
+    assert [r.rule for r in answer.reasons] == ["acc-dtype", "row-alignment"]
+    first = answer.reasons[0]
+    assert (first.field, first.got, first.need) == ("acc_dtype", "bfloat16", "float32")
+    assert first.bad_argument and str(first) == "acc_dtype is bfloat16; it must be float32"
+    assert "acc_dtype is bfloat16" in str(answer) and "row pitch" in repr(answer)
+
+
+def test_sample_tensors_speak_of_the_arguments():
+    answer = wgrad.support(*tensors(width=43))
+    assert [r.field for r in answer.reasons] == ["out row pitch"]
+
+
+def test_sample_tensors_that_do_not_fit_raise():
+    x, _, offsets = tensors()
+    with pytest.raises(ValueError, match="dy is 4 tokens long; it must be as long as x: 16"):
+        wgrad.support(x, np.ones((4, 48), ml_dtypes.bfloat16), offsets)
+    with pytest.raises(ValueError, match="x is a Problem; it must be the only argument"):
+        wgrad.support(problem(), x, offsets)
+
+
+def test_another_device_by_hand():
+    gpu = wgrad.DeviceSpec(kind="cuda", name="a small GPU", arch=80, sm_count=40)
+    answer = wgrad.support(problem(), device=gpu)
+    assert not answer and not any(r.bad_argument for r in answer.reasons)
+    assert not wgrad.support(*tensors(), device=gpu)
+    with pytest.raises(ValueError, match="kind is 'tpu'; it must be 'cpu' or 'cuda'"):
+        wgrad.DeviceSpec(kind="tpu")
+
+
+def test_a_named_backend():
+    cpu = wgrad.devices()[0]
+    assert wgrad.support(problem(), device=cpu, backend="reference")
+    answer = wgrad.support(problem(), device=cpu, backend="abacus")
+    assert not answer and answer.reasons[0].field == "backend"
+    gpu = wgrad.DeviceSpec(kind="cuda", name="a GPU", arch=90)
+    assert not wgrad.support(problem(), device=gpu, backend="reference")
+
+
+def test_explain_names_the_plan_and_what_has_no_effect():
+    explanation = wgrad.explain(problem(mma_tiler_mn=(128, 128)), device=wgrad.devices()[0])
+    chosen = explanation.candidates[0]
+    assert chosen.backend and chosen.plan and chosen.reasons == []
+    assert explanation.notes == ["mma_tiler_mn and cluster_shape_mn have no effect on a CPU"]
+    assert chosen.plan in str(explanation) and "no effect" in str(explanation)
+    refused = wgrad.explain(problem(n=43))
+    assert refused.candidates[0].reasons[0].rule == "row-alignment"
+    assert wgrad.explain(*tensors()).candidates
+
+
+def test_devices_begin_with_the_cpu():
+    devices = wgrad.devices()
+    assert devices[0].kind == "cpu" and devices[0].threads >= 1 and devices[0].name
+    assert all(d.kind == "cuda" for d in devices[1:])
+    assert devices[0] == wgrad.devices()[0] and "cpu" in repr(devices[0])
+
+
+def test_problem_reads_back_what_was_given():
+    p = problem(
+        a_dtype="float8_e4m3fn",
+        a_major="k",
+        b_major="mn",
+        scale_dtype="float8_e8m0fnu",
+        input_order="tensor_ragged",
+        output_mode="discrete",
+        wgrad_dtype="float32",
+        accumulate=True,
+    )
+    assert (p.experts, p.m, p.n, p.tokens) == (4, 64, 48, 256)
+    assert (p.a_dtype, p.b_dtype, p.wgrad_dtype) == ("float8_e4m3fn",) * 2 + ("float32",)
+    assert (p.a_major, p.b_major, p.input_order) == ("k", "mn", "tensor_ragged")
+    assert (p.output_mode, p.format, p.accumulate) == ("discrete", "mxfp8", True)
+    assert p != problem() and problem() == problem() and problem().format == "16-bit"
+    assert repr(p).startswith("Problem(experts=4, m=64") and "tensor_ragged" in repr(p)
+    for field, value in {"a_dtype": "int8", "a_major": "n", "output_mode": "both"}.items():
+        with pytest.raises(ValueError, match=f"{field} is "):
+            problem(**{field: value})
