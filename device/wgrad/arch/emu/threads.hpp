@@ -1,0 +1,75 @@
+// Threads, clusters, registers, mbarriers: arch/ptx/threads.cuh, cluster.cuh, registers.cuh,
+// mbarrier.cuh.
+#pragma once
+
+#include "wgrad/arch/emu/instructions.hpp"
+
+namespace wgrad::device::arch {
+
+WGRAD_DEVICE u32 thread_index() {
+  return emu::thread_index();
+}
+WGRAD_DEVICE u32 thread_count() {
+  return emu::thread_count();
+}
+WGRAD_DEVICE u32 block_index() {
+  return emu::block_index();
+}
+WGRAD_DEVICE u32 block_count() {
+  return emu::block_count();
+}
+WGRAD_DEVICE u32 lane_index() {
+  return emu::thread_index() % 32;
+}
+WGRAD_DEVICE u32 warp_uniform(u32 value) {
+  return emu::shuffle(value, 0);
+}
+WGRAD_DEVICE void cta_sync() {
+  emu::cta_sync();
+}
+WGRAD_DEVICE void named_sync(u32 barrier, u32 count) {
+  emu::named_sync(barrier, count);
+}
+WGRAD_DEVICE u32 cluster_rank() {
+  return emu::cluster_rank();
+}
+WGRAD_DEVICE void cluster_sync() {
+  emu::cluster_sync();
+}
+WGRAD_DEVICE u32 map_to_rank(u32 shared_address, u32 rank) {
+  return emu::map_to_rank(shared_address, rank);
+}
+
+template <u32 kCount>
+WGRAD_DEVICE void release_registers() {
+  emu::release_registers(kCount);
+}
+template <u32 kCount>
+WGRAD_DEVICE void claim_registers() {
+  emu::claim_registers(kCount);
+}
+
+WGRAD_DEVICE void barrier_init(u32 barrier, u32 arrivals) {
+  emu::barrier_init(barrier, arrivals);
+}
+WGRAD_DEVICE void barrier_init_fence() {
+  emu::barrier_init_fence();
+}
+WGRAD_DEVICE void barrier_arrive(u32 barrier) {
+  emu::barrier_arrive(barrier);
+}
+WGRAD_DEVICE void barrier_arrive_expect(u32 barrier, u32 bytes) {
+  emu::barrier_arrive_expect(barrier, bytes);
+}
+WGRAD_DEVICE void barrier_arrive_cluster(u32 barrier) {
+  emu::barrier_arrive(barrier);
+}
+WGRAD_DEVICE bool barrier_try_wait(u32 barrier, u32 parity) {
+  return emu::barrier_try_wait(barrier, parity);
+}
+WGRAD_DEVICE void barrier_wait(u32 barrier, u32 parity) {
+  while (!barrier_try_wait(barrier, parity)) {
+  }
+}
+
+}  // namespace wgrad::device::arch

@@ -1,0 +1,339 @@
+// The inside of the machine: threads, warps, warpgroups, CTAs and the cluster that schedules them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "emu/clocks.hpp"
+#include "emu/fiber.hpp"
+#include "emu/machine.hpp"
+#include "emu/random.hpp"
+#include "emu/shadow.hpp"
+#include "emu/tensor_map.hpp"
+
+namespace wgrad::emu {
+
+inline constexpr std::uint32_t kWarpThreads = 32;
+inline constexpr std::uint32_t kWarpgroupThreads = 128;
+inline constexpr std::uint32_t kMaxBarriers = 64;      // mbarriers of a CTA
+inline constexpr std::uint32_t kMaxBulkThreads = 16;   // threads of a CTA that store in bulk
+inline constexpr std::uint32_t kRegisterFile = 65536;  // of an SM
+inline constexpr std::uint32_t kRankShift =
+    24;  // shared::cluster addresses: (rank + 1) << 24 | address
+
+struct Cta;
+class Cluster;
+struct Warpgroup;
+
+struct Words {  // 16 bytes
+  std::array<std::uint32_t, 4> word{};
+};
+
+enum class WaitKind : std::uint8_t {
+  kNothing,
+  kMbarrier,
+  kNamed,
+  kCluster,
+  kWarp,
+  kWgmma,
+  kBulk,
+  kRegisters
+};
+
+struct Wait {
+  WaitKind kind = WaitKind::kNothing;
+  std::uint32_t which = 0;  // barrier, count of operations, registers
+  std::uint32_t parity = 0;
+};
+
+struct BulkGroup {
+  std::uint32_t reads = 0;   // operations that still read shared memory
+  std::uint32_t writes = 0;  // operations that are not complete in global memory
+};
+
+/// Accumulators that belong to wgmmas in flight: the thread may not touch them.
+struct HeldAccumulators {
+  float* registers = nullptr;
+  std::uint32_t count = 0;
+  std::uint32_t tile = 0;   // of the warpgroup
+  std::uint32_t group = 0;  // the last group that writes them
+};
+
+struct Thread {
+  Cluster* cluster = nullptr;
+  Cta* cta = nullptr;
+  std::uint32_t index = 0;  // in the CTA
+  Agent agent = 0;
+  ThreadClock clock;
+  Fiber fiber;
+  Wait wait;
+  bool exited = false;
+  bool grid_waited = false;
+
+  std::uint32_t matrix_stores = 0;        // stmatrix executed
+  std::uint32_t wgmmas = 0;               // issued
+  std::uint32_t wgmma_groups = 0;         // committed
+  std::vector<std::uint32_t> group_ends;  // wgmmas issued when each group was committed
+  bool wgmma_fenced = false;
+  std::vector<HeldAccumulators> held;
+
+  Agent bulk_agent = kNoAgent;
+  std::deque<BulkGroup> bulk_groups;  // the last is open
+  std::uint32_t bulk_first = 1;       // number of the first group in the deque
+
+  std::uint32_t warp() const { return index / kWarpThreads; }
+  std::uint32_t lane() const { return index % kWarpThreads; }
+};
+
+struct Mbarrier {
+  std::uint32_t offset = 0;
+  std::uint32_t expected = 0;
+  std::int64_t pending = 0;
+  std::int64_t bytes = 0;   // transaction count
+  std::uint32_t phase = 0;  // completed phases
+  Agent agent = 0;
+  Agent maker = 0;  // thread that initialised it
+  Clock made = 0;
+  Gate gate;
+  std::vector<Thread*> waiting;
+};
+
+struct NamedBarrier {
+  std::uint32_t count = 0;
+  std::uint32_t arrived = 0;
+  std::uint64_t generation = 0;
+  std::unique_ptr<Gate> gate;
+  std::vector<Thread*> waiting;
+};
+
+struct MatrixStore {
+  std::array<std::uint32_t, kWarpThreads> rows{};
+  std::array<Words, kWarpThreads> words{};
+  std::array<Clock, kWarpThreads> clocks{};
+  std::uint32_t arrived = 0;
+};
+
+struct Warp {
+  // One rendezvous at a time: shuffles, ldmatrix, warp barriers, register moves.
+  const char* what = nullptr;
+  std::uint32_t arrived = 0;
+  std::uint64_t generation = 0;
+  std::array<std::uint64_t, kWarpThreads> in{};
+  std::array<Words, kWarpThreads> out{};
+  std::vector<Thread*> waiting;
+  std::unique_ptr<Gate> gate;
+
+  std::deque<MatrixStore> stores;
+  std::uint32_t first_store = 0;  // number of stores.front()
+  std::uint32_t registers = 0;
+};
+
+struct WgmmaOp {
+  std::uint64_t a = 0;  // descriptor, or 0 with fragments
+  std::uint64_t b = 0;
+  std::uint32_t n = 0;
+  bool keep = false;
+  bool fp16 = false;
+  bool a_mn_major = false;
+  bool b_mn_major = false;
+  std::unique_ptr<std::array<Words, kWarpgroupThreads>> fragments;
+  std::uint32_t group = 0;
+  std::uint32_t tile = 0;
+  std::uint32_t record = 0;
+  std::uint32_t arrived = 0;
+  std::array<SnapshotRef, 4> known;  // of each warp's lane 0 at its issue
+};
+
+struct AccumulatorTile {
+  std::uint32_t n = 0;
+  std::uint32_t holders = 0;
+  std::vector<float> values;  // 64 x n
+};
+
+struct Warpgroup {
+  Cta* cta = nullptr;
+  std::uint32_t first_thread = 0;
+  std::deque<WgmmaOp> ops;
+  std::uint32_t executed = 0;  // number of ops.front()
+  std::vector<AccumulatorTile> tiles;
+  std::vector<Thread*> waiting;
+  std::array<SnapshotRef, 4> met;  // memo of the last meeting of four
+  SnapshotRef meeting;
+};
+
+/// A tensor or bulk load into one CTA.
+struct LoadOp {
+  TensorMapFields map;
+  std::array<std::int32_t, 5> x{};
+  Cta* cta = nullptr;
+  std::uint32_t target = 0;   // shared address
+  std::uint32_t barrier = 0;  // index in the CTA
+  std::uint32_t record = 0;
+  std::uint32_t rows_done = 0;
+};
+
+struct StoreOp {
+  TensorMapFields map;
+  std::array<std::int32_t, 5> x{};
+  Thread* thread = nullptr;
+  std::uint32_t source = 0;
+  std::uint32_t group = 0;
+  bool add = false;
+  std::vector<std::uint8_t> bytes;  // captured when shared memory was read
+};
+
+enum class EventKind : std::uint8_t { kLoad, kStoreRead, kStoreWrite, kWgmma };
+
+/// An asynchronous step that may happen from now on.
+struct Event {
+  EventKind kind = EventKind::kLoad;
+  std::uint64_t due = 0;  // cluster step at which it happens at the latest, unless kNever
+  std::uint32_t index = 0;
+};
+inline constexpr std::uint64_t kNever = ~std::uint64_t{0};
+
+struct Cta {
+  Cta(Cluster& owner, std::uint32_t rank_in_cluster, std::uint32_t index);
+
+  Cluster* cluster;
+  std::uint32_t rank;
+  std::uint32_t block;
+  std::uint32_t base;  // shared address of byte 0
+  std::vector<std::uint8_t> bytes;
+  Shadow shadow;
+  std::vector<std::uint8_t> barrier_at;  // by 8 bytes: index + 1
+  std::vector<std::unique_ptr<Mbarrier>> barriers;
+  std::array<NamedBarrier, 16> named;
+  std::vector<Warp> warps;
+  std::vector<Warpgroup> warpgroups;
+  std::uint32_t live = 0;  // threads that have not exited
+  std::uint32_t bulk_threads = 0;
+  std::int64_t free_registers = 0;
+  std::vector<Thread*> register_waiting;
+  std::uint32_t loads_in_flight = 0;  // into this CTA
+  std::uint32_t reads_in_flight = 0;  // bulk stores that still read it
+
+  /// Byte offset of a shared address of this CTA; throws for what lies outside.
+  std::uint32_t offset(std::uint32_t address, std::uint32_t size, const char* action) const;
+  std::string describe(std::uint32_t offset) const;
+  Mbarrier& barrier(std::uint32_t address, const char* action);
+};
+
+class Cluster {
+ public:
+  Cluster(const Launch& launch, GlobalMemory& memory, StackPool& stacks, const Adversary& adversary,
+          std::uint32_t index, Stats& stats, Trace* trace);
+  ~Cluster();
+  Cluster(const Cluster&) = delete;
+  Cluster& operator=(const Cluster&) = delete;
+
+  /// Runs up to `quantum` steps. False: nothing can run until another cluster does something.
+  bool advance(std::uint64_t quantum);
+  bool finished() const { return live_ == 0 && events_.empty(); }
+  Fault deadlock() const;
+
+  // Used by the instructions.
+  const Launch& launch() const { return *launch_; }
+  GlobalMemory& memory() { return *memory_; }
+  ClockPool& clocks() { return clocks_; }
+  History& history() { return history_; }
+  Stats& stats() { return *stats_; }
+  Random& random() { return random_; }
+  Cta& cta(std::uint32_t rank) { return *ctas_[rank]; }
+  std::uint32_t size() const { return static_cast<std::uint32_t>(ctas_.size()); }
+  std::uint32_t index() const { return index_; }
+  NamedBarrier& barrier() { return barrier_; }
+  std::uint32_t live() const { return live_; }
+  std::uint64_t step() const { return step_; }
+
+  Agent barrier_agent(const Cta& cta, std::uint32_t slot) const;
+  Agent warp_agent(const Cta& cta, std::uint32_t warp) const;
+  Agent bulk_agent(const Cta& cta, std::uint32_t slot) const;
+
+  /// Pauses the running thread until somebody wakes it.
+  void block(Thread& thread, Wait wait);
+  void wake(Thread& thread);
+  void wake_all(std::vector<Thread*>& threads);
+  /// A place where the adversary may let others run.
+  void checkpoint(Thread& thread) {
+    if (--until_preemption_ == 0) preempt(thread);
+  }
+
+  void schedule(EventKind kind, std::uint32_t index);
+  std::uint32_t add_load(LoadOp op);
+  std::uint32_t add_store(StoreOp op);
+  std::uint64_t trace_id(std::uint32_t record) const {
+    return (std::uint64_t{index_} + 1) << 32 | record;
+  }
+
+  std::optional<Fault> fault;
+
+ private:
+  void preempt(Thread& thread);
+  void rearm_preemption();
+  Thread* pick();
+  bool happen(std::size_t event);
+  bool happen_due();
+  void run_thread(Thread& thread);
+  void body(Thread& thread);
+
+  const Launch* launch_;
+  GlobalMemory* memory_;
+  Stats* stats_;
+  Trace* trace_;
+  std::uint32_t index_;
+  Random random_;
+  Timing timing_;
+  std::uint32_t preempt_every_ = 0;
+  std::uint32_t until_preemption_ = 1;
+  std::uint32_t eager_weight_ = 1;  // of 8
+  std::uint32_t lazy_weight_ = 3;   // of 8
+  std::uint32_t slow_warps_ = 0;    // bits: warps that run only when others cannot
+  ClockPool clocks_;
+  History history_;
+  std::vector<std::unique_ptr<Cta>> ctas_;
+  std::vector<std::unique_ptr<Thread>> threads_;
+  NamedBarrier barrier_;  // of the whole cluster
+  std::vector<Thread*> ready_;
+  std::vector<Event> events_;
+  std::uint64_t next_due_ = kNever;
+  std::vector<LoadOp> loads_;
+  std::vector<std::uint32_t> free_loads_;
+  std::vector<StoreOp> stores_;
+  std::vector<std::uint32_t> free_stores_;
+  std::uint32_t live_ = 0;
+  std::uint64_t step_ = 0;
+
+  friend bool land(Cluster& cluster, std::uint32_t index);
+  friend void read_source(Cluster& cluster, std::uint32_t index);
+  friend void write_target(Cluster& cluster, std::uint32_t index);
+};
+
+/// The device thread that runs now.
+Thread& me();
+void set_me(Thread* thread);
+
+// Instructions' halves that events finish.
+bool land(Cluster& cluster, std::uint32_t index);  ///< true: the load is complete
+void read_source(Cluster& cluster, std::uint32_t index);
+void write_target(Cluster& cluster, std::uint32_t index);
+void execute_wgmma(Warpgroup& warpgroup);
+
+/// Waits for the other lanes of the warp, as a .sync.aligned instruction does; orders no memory.
+void converge(Thread& thread, const char* what);
+
+// What a thread's exit checks and releases.
+void leave(Thread& thread);
+
+/// Throws unless the copy engine and other CTAs can see that `barrier` is initialised.
+void require_fenced(const Cta& cta, const Mbarrier& barrier, const Thread& thread,
+                    const char* action);
+
+/// Transaction bytes of a copy that landed.
+void complete_bytes(Cta& cta, Mbarrier& barrier, std::uint32_t bytes);
+
+}  // namespace wgrad::emu

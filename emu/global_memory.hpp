@@ -1,0 +1,55 @@
+// The device memory a launch may touch: registered allocations, each access checked against them.
+// Asynchronous accesses to writable memory leave a trace, so that unordered ones are reported.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "emu/fault.hpp"
+
+namespace wgrad::emu {
+
+enum class Permission : std::uint8_t { kRead, kReadWrite };
+
+class GlobalMemory {
+ public:
+  /// Bytes at `address`, real host memory that outlives the launch. Overlapping a writable
+  /// allocation with another is an error of the caller's; zero bytes are allowed.
+  void add(const std::string& name, const void* address, std::uint64_t bytes,
+           Permission permission);
+
+  /// Who last touched 16 bytes of writable memory asynchronously: (cluster + 1) << 32 | operation,
+  /// 0 for nobody.
+  struct Trace {
+    std::uint64_t writer = 0;
+    std::uint64_t reader = 0;
+  };
+
+  struct Span {
+    std::uint8_t* bytes = nullptr;
+    Trace* trace = nullptr;  // of each 16 bytes touched; null for read-only memory
+    std::uint64_t trace_count = 0;
+  };
+
+  /// Throws FaultError when a byte lies outside, or is written without permission.
+  Span span(std::uint64_t address, std::uint64_t bytes, bool write, const char* action);
+  /// Name and offset of an address, for messages.
+  std::string describe(std::uint64_t address) const;
+  void clear_traces();
+
+ private:
+  struct Allocation {
+    std::string name;
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+    Permission permission = Permission::kRead;
+    std::vector<Trace> traces;
+  };
+  Allocation* find(std::uint64_t address, std::uint64_t bytes);
+
+  std::vector<Allocation> allocations_;
+  std::size_t last_ = 0;
+};
+
+}  // namespace wgrad::emu

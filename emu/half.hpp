@@ -1,0 +1,41 @@
+// 16-bit floats, rounded to nearest even as the hardware's cvt does.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace wgrad::emu {
+
+inline float bf16_to_float(std::uint16_t x) {
+  return std::bit_cast<float>(std::uint32_t{x} << 16);
+}
+
+inline std::uint16_t float_to_bf16(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  if ((bits & 0x7fffffff) > 0x7f800000) return 0x7fff;  // PTX: the canonical NaN
+  return static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+inline float fp16_to_float(std::uint16_t x) {
+  const std::uint32_t sign = std::uint32_t{x & 0x8000u} << 16;
+  const std::uint32_t exponent = x >> 10 & 31, fraction = x & 0x3ffu;
+  if (exponent == 31) return std::bit_cast<float>(sign | 0x7f800000 | fraction << 13);
+  if (exponent != 0) return std::bit_cast<float>(sign | (exponent + 112) << 23 | fraction << 13);
+  const float small = static_cast<float>(fraction) * 0x1p-24f;
+  return sign != 0 ? -small : small;
+}
+
+inline std::uint16_t float_to_fp16(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  const auto sign = static_cast<std::uint16_t>(bits >> 16 & 0x8000);
+  const std::uint32_t size = bits & 0x7fffffff;
+  if (size > 0x7f800000) return 0x7fff;
+  if (size >= 0x477ff000) return static_cast<std::uint16_t>(sign | 0x7c00);  // rounds past 65504
+  if (size < 0x38800000) {  // below the smallest normal: adding 1/2 rounds at 2^-24
+    const float rounded = std::bit_cast<float>(size) + 0.5f;
+    return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(rounded) - 0x3f000000));
+  }
+  return static_cast<std::uint16_t>(sign | (((size + 0xfff + (size >> 13 & 1)) >> 13) - 0x1c000));
+}
+
+}  // namespace wgrad::emu

@@ -1,0 +1,139 @@
+// Ordinary accesses and fences.
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "emu/cluster.hpp"
+#include "emu/half.hpp"
+#include "wgrad/arch/emu/instructions.hpp"
+
+namespace wgrad::emu {
+namespace {
+
+std::uint16_t byte_mask(std::uint32_t offset, std::uint32_t bytes) {
+  return static_cast<std::uint16_t>(((1u << bytes) - 1) << offset % kGranule);
+}
+
+std::uint32_t checked_offset(const Cta& cta, std::uint32_t address, std::uint32_t bytes,
+                             const char* action) {
+  const std::uint32_t at = cta.offset(address, bytes, action);
+  if (at % bytes != 0) {
+    throw FaultError(FaultKind::kMisaligned,
+                     fmt::format("{} of {} bytes at {}", action, bytes, cta.describe(at)));
+  }
+  if (cta.barrier_at[at / 8] != 0) {
+    throw FaultError(FaultKind::kIllegal,
+                     fmt::format("ordinary {} of an mbarrier at {}", action, cta.describe(at)));
+  }
+  return at;
+}
+
+void check_global(std::uint64_t address, std::uint32_t bytes, const char* action) {
+  if (address % bytes == 0) return;
+  throw FaultError(FaultKind::kMisaligned,
+                   fmt::format("{} of {} bytes of global memory at {:#x}", action, bytes, address));
+}
+
+void check_dependency(const Thread& thread) {
+  if (!thread.cluster->launch().programmatic || thread.grid_waited) return;
+  throw FaultError(FaultKind::kRace,
+                   "global memory used before grid_dependency_wait() in a programmatic launch");
+}
+
+}  // namespace
+
+std::uint32_t shared_base() {
+  return me().cta->base;
+}
+
+std::uint32_t map_to_rank(std::uint32_t address, std::uint32_t rank) {
+  const Thread& thread = me();
+  const std::uint32_t at = thread.cta->offset(address, 1, "mapa");
+  if (rank >= thread.cluster->size()) {
+    throw FaultError(FaultKind::kIllegal, fmt::format("mapa to rank {} of a cluster of {}", rank,
+                                                      thread.cluster->size()));
+  }
+  return (rank + 1) << kRankShift | (thread.cluster->cta(rank).base + at);
+}
+
+void load_shared(std::uint32_t address, void* value, std::uint32_t bytes) {
+  Thread& thread = me();
+  thread.cluster->checkpoint(thread);
+  Cta& cta = *thread.cta;
+  const std::uint32_t at = checked_offset(cta, address, bytes, "load");
+  cta.shadow.read({thread.agent, thread.clock.now, byte_mask(at, bytes)}, thread.clock.view(),
+                  at / kGranule);
+  std::memcpy(value, &cta.bytes[at], bytes);
+}
+
+void store_shared(std::uint32_t address, const void* value, std::uint32_t bytes) {
+  Thread& thread = me();
+  thread.cluster->checkpoint(thread);
+  Cta& cta = *thread.cta;
+  const std::uint32_t at = checked_offset(cta, address, bytes, "store");
+  cta.shadow.write({thread.agent, thread.clock.now, byte_mask(at, bytes)}, thread.clock.view(),
+                   at / kGranule);
+  std::memcpy(&cta.bytes[at], value, bytes);
+}
+
+void load_global(std::uint64_t address, void* value, std::uint32_t bytes) {
+  Thread& thread = me();
+  thread.cluster->checkpoint(thread);
+  check_dependency(thread);
+  check_global(address, bytes, "load");
+  std::memcpy(value, thread.cluster->memory().span(address, bytes, false, "load").bytes, bytes);
+}
+
+void store_global(std::uint64_t address, const void* value, std::uint32_t bytes) {
+  Thread& thread = me();
+  thread.cluster->checkpoint(thread);
+  check_dependency(thread);
+  check_global(address, bytes, "store");
+  std::memcpy(thread.cluster->memory().span(address, bytes, true, "store").bytes, value, bytes);
+}
+
+std::int32_t compare_and_swap_global(std::uint64_t address, std::int32_t expected,
+                                     std::int32_t desired) {
+  Thread& thread = me();
+  thread.cluster->checkpoint(thread);
+  check_dependency(thread);
+  check_global(address, 4, "atomic");
+  std::uint8_t* bytes = thread.cluster->memory().span(address, 4, true, "atomic").bytes;
+  std::int32_t old = 0;
+  std::memcpy(&old, bytes, 4);
+  if (old == expected) std::memcpy(bytes, &desired, 4);
+  return old;
+}
+
+std::uint32_t add_global(std::uint64_t address, std::uint32_t value) {
+  Thread& thread = me();
+  thread.cluster->checkpoint(thread);
+  check_dependency(thread);
+  check_global(address, 4, "atomic");
+  std::uint8_t* bytes = thread.cluster->memory().span(address, 4, true, "atomic").bytes;
+  std::uint32_t old = 0;
+  std::memcpy(&old, bytes, 4);
+  const std::uint32_t sum = old + value;
+  std::memcpy(bytes, &sum, 4);
+  return old;
+}
+
+std::uint16_t bf16_bits(float x) {
+  return float_to_bf16(x);
+}
+std::uint16_t fp16_bits(float x) {
+  return float_to_fp16(x);
+}
+float bf16_value(std::uint16_t bits) {
+  return bf16_to_float(bits);
+}
+float fp16_value(std::uint16_t bits) {
+  return fp16_to_float(bits);
+}
+
+void fence_async_shared() {
+  Thread& thread = me();
+  thread.cluster->history().proxy_fences[thread.agent].add(thread.clock.now++);
+}
+
+}  // namespace wgrad::emu

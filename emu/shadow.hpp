@@ -1,0 +1,95 @@
+// A shadow of one CTA's shared memory: who wrote and who read each 16 bytes, and whether what comes
+// next is ordered after them. The order is that of the program's synchronisation, not of this run,
+// so a race shows under any schedule.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "emu/clocks.hpp"
+#include "emu/fault.hpp"
+
+namespace wgrad::emu {
+
+enum class OpKind : std::uint8_t { kLoad, kStore, kAdd, kWgmma };
+
+/// An asynchronous operation: complete for those who know `agents` consecutive agents at `clock`.
+struct OpRecord {
+  OpKind kind = OpKind::kLoad;
+  std::uint8_t agents = 1;
+  Agent agent = 0;        // completion of its shared memory accesses
+  Clock clock = 0;        // 0: not complete for anybody yet
+  Agent written = 0;      // stores: completion in global memory
+  std::uint32_t cta = 0;  // of the issuing thread
+  std::uint32_t thread = 0;
+};
+
+struct Access {
+  std::uint32_t who = 0;   // agent of a thread, or kAsync | index of an operation
+  Clock clock = 0;         // of a thread
+  std::uint16_t mask = 0;  // bytes of the granule
+};
+inline constexpr std::uint32_t kAsync = 1u << 31;
+inline constexpr std::uint32_t kGranule = 16;
+
+/// What the shadows of a cluster's CTAs share.
+struct History {
+  std::vector<OpRecord> ops;
+  std::vector<FenceLog> proxy_fences;  // by thread agent
+  std::vector<FenceLog> init_fences;   // of mbarrier initialisation, by thread agent
+  std::uint32_t threads_per_cta = 0;
+
+  bool ordered(const Access& earlier, const ClockView& view) const;
+  bool complete_for(const OpRecord& op, const ClockView& view) const;
+  std::string describe(const Access& access) const;
+};
+
+class Shadow {
+ public:
+  Shadow(History& history, std::uint32_t bytes) : history_(&history), granules_(bytes / kGranule) {}
+
+  /// `offset` and `bytes` lie within one granule. Throws FaultError; `label` names the bytes in its
+  /// message.
+  void read(const Access& access, const ClockView& view, std::uint32_t granule);
+  void write(const Access& access, const ClockView& view, std::uint32_t granule);
+
+ private:
+  struct Granule {
+    Access write;
+    Access reads[2];
+    std::uint16_t written = 0;
+    std::uint8_t read_count = 0;
+    bool spilled = false;
+  };
+  struct Spill {
+    std::vector<Access> writes;
+    std::vector<Access> reads;
+  };
+
+  void check_after_write(const Access& earlier, const Access& access, const ClockView& view,
+                         std::uint32_t granule, const char* verb) const;
+  void check_after_read(const Access& earlier, const Access& access, const ClockView& view,
+                        std::uint32_t granule) const;
+  bool same_agent(const Access& x, const Access& y) const;
+  void remember_read(const Access& access, const ClockView& view, std::uint32_t granule);
+  [[noreturn]] void raise(FaultKind kind, const std::string& message, std::uint32_t granule) const;
+
+  History* history_;
+  std::vector<Granule> granules_;
+  std::unordered_map<std::uint32_t, Spill> spills_;
+};
+
+/// Thrown by Shadow: the granule, for the CTA to name.
+class ShadowError : public FaultError {
+ public:
+  ShadowError(FaultKind kind, const std::string& message, std::uint32_t granule)
+      : FaultError(kind, message), granule_(granule) {}
+  std::uint32_t granule() const noexcept { return granule_; }
+
+ private:
+  std::uint32_t granule_;
+};
+
+}  // namespace wgrad::emu

@@ -1,0 +1,33 @@
+// One SM90 kernel launch on the emulated machine: parameters, registered memory, names for reports.
+#pragma once
+
+#include <cstdint>
+
+#include "emu/machine.hpp"
+#include "wgrad/operands.hpp"
+#include "wgrad/problem.hpp"
+#include "wgrad/shared/config.hpp"
+#include "wgrad/shared/params.hpp"
+
+namespace wgrad::backends {
+
+/// A kernel compiled for the emulated machine with one fixed configuration.
+struct EmuKernel {
+  shared::Config config;
+  void (*run)(const shared::KernelParams&) = nullptr;
+};
+
+struct EmuSettings {
+  std::int32_t sm_count = 4;
+  emu::Adversary adversary;
+};
+
+/// Whether `config` computes `problem`: layouts, types, output mode.
+bool serves(const shared::Config& config, const Problem& problem);
+
+/// Runs it. `fault`: where the kernel notes bad device data.
+emu::Outcome launch_emulated(const EmuKernel& kernel, const Problem& problem,
+                             const Operands& operands, const EmuSettings& settings,
+                             shared::FaultRecord& fault, emu::Trace* trace = nullptr);
+
+}  // namespace wgrad::backends

@@ -1,0 +1,310 @@
+// Barriers, collectives, registers, memory: each rule of the machine with a kernel that keeps it
+// and one that breaks it.
+#include "emu/machine.hpp"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "wgrad/arch/arch.cuh"
+
+namespace wgrad::emu {
+namespace {
+
+using namespace wgrad::device;
+namespace arch = wgrad::device::arch;
+
+struct Lab {
+  Launch launch;
+  GlobalMemory memory;
+
+  explicit Lab(std::function<void()> kernel, std::uint32_t threads = 64) {
+    launch.kernel = std::move(kernel);
+    launch.threads = threads;
+    launch.shared_bytes = 8192;
+    launch.registers = 32;
+    launch.regions = {{"data", 0, 64, 64}, {"barrier", 4096, 8, 8}};
+  }
+  std::optional<Fault> fault(std::uint64_t seed = 1) {
+    return run(launch, memory, {.seed = seed}).fault;
+  }
+  void ends_well() {
+    for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+      const auto f = fault(seed);
+      EXPECT_FALSE(f) << f->text();
+    }
+  }
+  // Every seed finds it, since the order is the program's.
+  void fails(FaultKind kind, const std::string& words = "") {
+    for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+      const auto f = fault(seed);
+      ASSERT_TRUE(f);
+      EXPECT_EQ(name(f->kind), std::string(name(kind))) << f->text();
+      EXPECT_NE(f->text().find(words), std::string::npos) << f->text();
+    }
+  }
+};
+
+u32 slot(u32 i) {
+  return arch::shared_base() + 4 * i;
+}
+u32 barrier(u32 i) {
+  return arch::shared_base() + 4096 + 8 * i;
+}
+
+TEST(Machine, BarriersOrderSharedMemory) {
+  const auto exchange = [](bool sync) {
+    return [sync] {
+      const u32 t = arch::thread_index();
+      arch::store_shared_u32(slot(t), t * t);
+      if (sync) arch::cta_sync();
+      const u32 other = t ^ 33;
+      if (arch::load_shared_u32(slot(other)) != other * other)
+        throw FaultError(FaultKind::kIllegal, "wrong value");
+    };
+  };
+  Lab(exchange(true)).ends_well();
+  Lab lab(exchange(false));
+  const auto f = lab.fault(3);
+  ASSERT_TRUE(f);
+  EXPECT_TRUE(f->kind == FaultKind::kRace || f->kind == FaultKind::kUninitialised) << f->text();
+}
+
+TEST(Machine, AWriteAfterAnUnorderedReadIsARace) {
+  Lab([] {
+    const u32 t = arch::thread_index();
+    if (t == 0) arch::store_shared_u32(slot(0), 7);
+    arch::cta_sync();
+    if (t == 5) arch::load_shared_u32(slot(0));
+    if (t == 40) arch::store_shared_u32(slot(0), 8);
+  }).fails(FaultKind::kRace, "data[0]");
+}
+
+TEST(Machine, NeighboursInSixteenBytesAreNoRace) {
+  Lab([] {
+    const u32 t = arch::thread_index();
+    arch::store_shared_u16(arch::shared_base() + 2 * t, t + 1);
+    arch::cta_sync();
+    u32 sum = 0;
+    for (u32 i = 0; i < 64; ++i) sum += arch::load_shared_u16(arch::shared_base() + 2 * i);
+    if (sum != 64 * 65 / 2) throw FaultError(FaultKind::kIllegal, "wrong sum");
+  }).ends_well();
+}
+
+TEST(Machine, UnwrittenSharedMemoryIsNotRead) {
+  Lab([] { arch::load_shared_u32(slot(9)); }).fails(FaultKind::kUninitialised, "data[0] + 0x20");
+}
+
+TEST(Machine, NamedBarriersCountThreads) {
+  Lab([] {
+    const u32 t = arch::thread_index();
+    if (t < 32) arch::store_shared_u32(slot(t), t);
+    arch::named_sync(1, 64);
+    if (t >= 32) arch::load_shared_u32(slot(t - 32));
+  }).ends_well();
+  Lab([] {
+    if (arch::thread_index() < 32) arch::named_sync(3, 64);
+  }).fails(FaultKind::kDeadlock, "named barrier 3: 32 of 64");
+  Lab([] { arch::named_sync(arch::thread_index() / 32, 40); }).fails(FaultKind::kIllegal);
+}
+
+TEST(Machine, MbarrierPhasesOrder) {
+  const auto hand_over = [](u32 arrivals) {
+    return [arrivals] {
+      const u32 t = arch::thread_index();
+      if (t == 0) {
+        arch::barrier_init(barrier(0), arrivals);
+        arch::barrier_init_fence();
+      }
+      arch::cta_sync();
+      for (u32 phase = 0; phase < 5; ++phase) {
+        if (t < 32) {
+          arch::store_shared_u32(slot(t), t + phase);
+          arch::barrier_arrive(barrier(0));
+        } else {
+          arch::barrier_wait(barrier(0), phase & 1);
+          if (arch::load_shared_u32(slot(63 - t)) != 63 - t + phase)
+            throw FaultError(FaultKind::kIllegal, "stale");
+        }
+        arch::cta_sync();
+      }
+    };
+  };
+  Lab(hand_over(32)).ends_well();
+  Lab(hand_over(33))
+      .fails(FaultKind::kDeadlock, "barrier[0] + 0x0 parity 0: it is in phase 0, 1 of 33 arrivals");
+}
+
+TEST(Machine, MbarrierMisuseIsRefused) {
+  Lab([] {
+    arch::barrier_arrive(barrier(0));
+  }).fails(FaultKind::kIllegal, "no initialised mbarrier");
+  Lab([] {
+    if (arch::thread_index() != 0) return;
+    arch::barrier_init(barrier(1), 1);
+    arch::store_shared_u32(barrier(1), 0);
+  }).fails(FaultKind::kIllegal, "ordinary store of an mbarrier");
+}
+
+TEST(Machine, AWaitOnAnUnannouncedBarrierIsARace) {
+  Lab lab([] {
+    if (arch::thread_index() == 0) arch::barrier_init(barrier(1), 1);
+    if (arch::thread_index() == 1) arch::barrier_wait(barrier(1), 1);
+  });
+  const auto f = lab.fault();
+  ASSERT_TRUE(f);
+}
+
+TEST(Machine, ShufflesAndElections) {
+  Lab([] {
+    const u32 t = arch::thread_index();
+    if (arch::warp_uniform(t + 3) != t / 32 * 32 + 3)
+      throw FaultError(FaultKind::kIllegal, "shuffle");
+    if (ballot(t % 2 == 0) != 0x55555555u) throw FaultError(FaultKind::kIllegal, "ballot");
+    const u32 chosen = ballot(elect());
+    if (std::popcount(chosen) != 1) throw FaultError(FaultKind::kIllegal, "elect");
+  }).ends_well();
+  Lab([] {
+    if (arch::lane_index() != 7) arch::warp_uniform(0);
+  }).fails(FaultKind::kDeadlock, "shuffle: 31 of 32");
+}
+
+TEST(Machine, MatricesGoThroughSharedMemory) {
+  Lab([] {
+    const u32 t = arch::thread_index(), lane = arch::lane_index();
+    const u32 base = arch::shared_base() + t / 32 * 512;
+    arch::Chunk c{};
+    for (u32 j = 0; j < 4; ++j) c.word[j] = t * 16 + j;
+    arch::store_matrices(base + 16 * lane, c);
+    warp_sync();
+    // Row r of matrix j holds word j of lanes 4r to 4r + 3.
+    const u32 row = lane % 8, matrix = lane / 8;
+    const arch::Chunk raw = arch::load_shared(base + 16 * lane);
+    for (u32 i = 0; i < 4; ++i) {
+      if (raw.word[i] != (t / 32 * 32 + 4 * row + i) * 16 + matrix)
+        throw FaultError(FaultKind::kIllegal, "layout");
+    }
+    const arch::Chunk back = arch::load_matrices(base + 16 * lane);
+    for (u32 j = 0; j < 4; ++j) {
+      if (back.word[j] != c.word[j]) throw FaultError(FaultKind::kIllegal, "round trip");
+    }
+  }).ends_well();
+}
+
+TEST(Machine, RegistersMoveWithinTheFile) {
+  const auto move = [](u32 give, u32 take) {
+    return [give, take] {
+      if (arch::thread_index() < 128) {
+        emu::release_registers(give);
+      } else {
+        emu::claim_registers(take);
+      }
+    };
+  };
+  const auto lab = [&](u32 give, u32 take) {
+    Lab l(move(give, take), 384);
+    l.launch.registers = 168;
+    return l;
+  };
+  lab(40, 232).ends_well();
+  lab(56, 224).ends_well();
+  lab(40, 240).fails(FaultKind::kDeadlock, "240 registers");
+  lab(56, 240).fails(FaultKind::kDeadlock, "240 registers");
+  lab(176, 232).fails(FaultKind::kIllegal, "release");
+  lab(44, 232).fails(FaultKind::kIllegal, "multiple of 8");
+}
+
+TEST(Machine, GlobalMemoryIsBounded) {
+  std::vector<std::int32_t> data(16, 5);
+  const auto address = reinterpret_cast<u64>(data.data());
+  const auto lab = [&](std::function<void()> kernel, Permission permission = Permission::kRead) {
+    Lab l(std::move(kernel), 32);
+    l.memory.add("data", data.data(), data.size() * 4, permission);
+    return l;
+  };
+  lab([=] { arch::load_global_i32(address + 60); }).ends_well();
+  lab([=] {
+    arch::load_global_i32(address + 64);
+  }).fails(FaultKind::kOutOfBounds, "0 bytes past the end of data");
+  lab([=] { arch::load_global_i32(address + 2); }).fails(FaultKind::kMisaligned);
+  lab([=] { arch::store_global_i32(address, 1); }).fails(FaultKind::kOutOfBounds, "read-only");
+  lab([=] { emu::add_global(address, 1); }, Permission::kReadWrite).ends_well();
+  EXPECT_EQ(data[0], 5 + 8 * 32);
+}
+
+TEST(Machine, ClustersMeetAndReachEachOther) {
+  const auto kernel = [](bool wait_at_end) {
+    return [wait_at_end] {
+      const u32 t = arch::thread_index(), rank = arch::cluster_rank();
+      if (t == 0) {
+        arch::barrier_init(barrier(2), 64);
+        arch::barrier_init_fence();
+      }
+      arch::cluster_sync();
+      arch::barrier_arrive_cluster(arch::map_to_rank(barrier(2), rank ^ 1));
+      if (wait_at_end || rank == 1) arch::barrier_wait(barrier(2), 0);
+    };
+  };
+  Lab good(kernel(true));
+  good.launch.ctas = 6;
+  good.launch.cluster_size = 2;
+  good.ends_well();
+  // A CTA may not leave while the other still arrives at it.
+  Lab bad(kernel(false));
+  bad.launch.ctas = 2;
+  bad.launch.cluster_size = 2;
+  bool found = false;
+  for (std::uint64_t seed = 1; seed <= 20 && !found; ++seed) found = bad.fault(seed).has_value();
+  EXPECT_TRUE(found);
+}
+
+TEST(Machine, CtasThatWaitForEachOtherThroughMemoryMove) {
+  std::vector<std::uint32_t> flags(1, 0);
+  const auto address = reinterpret_cast<u64>(flags.data());
+  Lab lab([=] {
+    if (arch::thread_index() != 0) return;
+    if (arch::block_index() == 0) {
+      while (emu::add_global(address, 0) != 3) {
+      }
+    } else {
+      emu::add_global(address, 1);
+    }
+  });
+  lab.launch.ctas = 4;
+  lab.memory.add("flags", flags.data(), 4, Permission::kReadWrite);
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    flags[0] = 0;
+    const auto f = lab.fault(seed);
+    EXPECT_FALSE(f) << f->text();
+  }
+}
+
+TEST(Machine, ProgrammaticLaunchesWaitForTheirData) {
+  std::vector<std::int32_t> data(1, 5);
+  const auto address = reinterpret_cast<u64>(data.data());
+  const auto lab = [&](bool wait) {
+    Lab l([=] {
+      if (wait) emu::grid_dependency_wait();
+      arch::load_global_i32(address);
+    });
+    l.launch.programmatic = true;
+    l.memory.add("data", data.data(), 4, Permission::kRead);
+    return l;
+  };
+  lab(true).ends_well();
+  lab(false).fails(FaultKind::kRace, "grid_dependency_wait");
+}
+
+TEST(Machine, RefusesLaunchesNoGpuWouldTake) {
+  Lab lab([] {});
+  lab.launch.threads = 48;
+  EXPECT_THROW(lab.fault(), FaultError);
+  Lab big([] {}, 512);
+  big.launch.registers = 168;
+  EXPECT_THROW(big.fault(), FaultError);
+}
+
+}  // namespace
+}  // namespace wgrad::emu
