@@ -44,6 +44,12 @@ void check_ld(Reasons& out, const char* field, const OperandView& v, DType dtype
   if (v.ld < v.width) {
     out.push_back({"leading-dimension", field, fmt::format("{}", v.ld),
                    fmt::format("at least the contiguous extent {}", v.width)});
+  } else if (v.ld > kMaxSpan / v.rows) {
+    out.push_back({"leading-dimension", field, fmt::format("{}", v.ld),
+                   fmt::format("at most {} for {} rows", kMaxSpan / v.rows, v.rows)});
+  } else if (dtype == DType::kE2m1 && v.ld != v.width && v.ld % 2 != 0) {
+    out.push_back({"fp4-leading-dimension", field, fmt::format("{} elements", v.ld),
+                   "even: packed FP4 rows are whole bytes"});
   } else if (bits(dtype) == 16 && v.ld * 2 % kAlignment != 0) {
     out.push_back({"row-alignment", field, fmt::format("{} elements ({} bytes)", v.ld, v.ld * 2),
                    fmt::format("a multiple of {} bytes: pad the contiguous axis", kAlignment)});
@@ -68,7 +74,18 @@ void check_inputs(Reasons& out, const Problem& p, const Operands& o) {
   check_ld(out, "b leading dimension", view_b(p, o), p.b_dtype);
 }
 
+void check_scale_cols(Reasons& out, const char* field, std::int64_t cols, std::int64_t rows) {
+  if (cols < 0 || cols > kMaxSpan / rows) {
+    out.push_back({"scale-extent", field, fmt::format("{} columns wide", cols),
+                   fmt::format("from 0 to {} columns wide", kMaxSpan / rows)});
+  }
+}
+
 void check_scales(Reasons& out, const Problem& p, const Operands& o) {
+  if (p.scales) {
+    check_scale_cols(out, "sfa", o.sfa_cols, p.m);
+    check_scale_cols(out, "sfb", o.sfb_cols, p.n);
+  }
   if (!p.scales) {
     check_absent(out, "sfa", o.sfa, "absent: the 16-bit formats take no scale factors");
     check_absent(out, "sfb", o.sfb, "absent: the 16-bit formats take no scale factors");

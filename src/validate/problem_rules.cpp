@@ -61,13 +61,24 @@ void check_format(Reasons& out, const Problem& p) {
   check_fp4_major("b", p.b_dtype, p.b_major);
 }
 
+/// Whether `count` rows or experts `stride` elements apart stay within kMaxSpan.
+bool spans_too_far(std::int64_t count, std::int64_t stride) {
+  return stride > kMaxSpan / count;
+}
+
 void check_output_strides(Reasons& out, const Problem& p) {
   const std::int64_t size = bits(p.wgrad_dtype) / 8;
   const std::int64_t pitch = row_pitch(p);
+  if (pitch < 0 || spans_too_far(p.m, pitch)) {
+    out.push_back({"output-span", "wgrad row pitch", fmt::format("{} elements", pitch),
+                   fmt::format("from N to {} elements for M = {}", kMaxSpan / p.m, p.m)});
+    return;  // the rules below multiply strides
+  }
   if (pitch < p.n || pitch * size % kAlignment != 0) {
     out.push_back({"row-alignment", "wgrad row pitch",
                    fmt::format("{} elements ({} bytes) for N = {}", pitch, pitch * size, p.n),
                    fmt::format("at least N and a multiple of {} bytes", kAlignment)});
+    return;  // the default expert stride follows from the pitch
   }
   if (p.output_mode == OutputMode::kDiscrete) {
     if (pitch != p.n || p.wgrad_expert_stride != 0) {
@@ -77,6 +88,12 @@ void check_output_strides(Reasons& out, const Problem& p) {
     return;
   }
   const std::int64_t stride = expert_stride(p);
+  if (stride < 0 || spans_too_far(p.experts, stride)) {
+    out.push_back(
+        {"output-span", "wgrad expert stride", fmt::format("{} elements", stride),
+         fmt::format("from 0 to {} elements for E = {}", kMaxSpan / p.experts, p.experts)});
+    return;
+  }
   if (p.experts > 1 && (stride < (p.m - 1) * pitch + p.n || stride * size % kAlignment != 0)) {
     out.push_back({"expert-stride", "wgrad expert stride",
                    fmt::format("{} elements ({} bytes)", stride, stride * size),

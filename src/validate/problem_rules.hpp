@@ -12,6 +12,8 @@ namespace wgrad::validate {
 constexpr std::int64_t kAlignment = 16;
 /// Offsets are int32, so no token axis is longer.
 constexpr std::int64_t kMaxTokens = 2147483647;
+/// No tensor spans more elements, so that byte offsets fit 63 bits.
+constexpr std::int64_t kMaxSpan = std::int64_t{1} << 60U;
 
 /// Every rule of the contract that `problem` breaks, whatever the device.
 std::vector<Reason> broken_rules(const Problem& problem);

@@ -2,10 +2,17 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "support/sentences.hpp"
 
 namespace wgrad {
 namespace {
+
+using Change = std::function<void(Problem&)>;
 
 Problem plain() {
   Problem p;
@@ -16,71 +23,207 @@ Problem plain() {
   return p;
 }
 
-bool breaks(const Problem& p, std::string_view rule) {
-  const auto reasons = validate::broken_rules(p);
-  return std::any_of(reasons.begin(), reasons.end(),
-                     [&](const Reason& r) { return r.rule == rule; });
-}
-
-TEST(ProblemRules, AcceptsAPlainProblem) {
-  EXPECT_TRUE(validate::broken_rules(plain()).empty());
-}
-
-TEST(ProblemRules, NamesTheExtentThatIsOutOfRange) {
-  Problem p = plain();
-  p.experts = 0;
-  const auto reasons = validate::broken_rules(p);
-  ASSERT_EQ(reasons.size(), 1U);
-  EXPECT_EQ(to_string(reasons[0]), "num_experts is 0; it must be from 1 to 2147483647");
-}
-
-TEST(ProblemRules, RefusesOutputRowsOffTheAlignment) {
-  Problem p = plain();
-  p.n = 43;
-  const auto reasons = validate::broken_rules(p);
-  ASSERT_EQ(reasons.size(), 1U);
-  EXPECT_EQ(to_string(reasons[0]),
-            "wgrad row pitch is 43 elements (86 bytes) for N = 43; it must be at least N and a "
-            "multiple of 16 bytes");
-  p.wgrad_row_pitch = 48;
-  EXPECT_TRUE(validate::broken_rules(p).empty());
-}
-
-TEST(ProblemRules, RefusesAnAccumulatorOtherThanFloat32) {
-  Problem p = plain();
-  p.acc_dtype = DType::kBf16;
-  EXPECT_TRUE(breaks(p, "acc-dtype"));
-}
-
-TEST(ProblemRules, RefusesTilingsOutsideTheContract) {
-  Problem p = plain();
-  p.tiling = {128, 96, 0, 0};
-  EXPECT_TRUE(breaks(p, "tiling"));
-  p.tiling = {256, 128, 1, 1};
-  EXPECT_TRUE(breaks(p, "cluster"));
-  p.tiling = {128, 128, 3, 1};
-  EXPECT_TRUE(breaks(p, "cluster"));
-  p.tiling = {128, 192, 4, 4};
-  EXPECT_TRUE(validate::broken_rules(p).empty());
-}
-
-TEST(ProblemRules, RefusesMixedSixteenBitOperands) {
-  Problem p = plain();
-  p.b_dtype = DType::kF16;
-  EXPECT_TRUE(breaks(p, "format"));
-}
-
-TEST(ProblemRules, NvFp4NeedsGlobalScalesAndVectorsOf16) {
+Problem nvfp4() {
   Problem p = plain();
   p.a_dtype = p.b_dtype = DType::kE2m1;
   p.a_major = p.b_major = Major::kK;
-  p.scales = ScaleSpec{DType::kE4m3, 32, ScaleLayout::kSwizzled, false};
-  EXPECT_TRUE(breaks(p, "sf-vec-size"));
-  EXPECT_TRUE(breaks(p, "global-scale"));
   p.scales = ScaleSpec{DType::kE4m3, 16, ScaleLayout::kSwizzled, true};
-  EXPECT_TRUE(validate::broken_rules(p).empty());
-  p.b_major = Major::kMn;
-  EXPECT_TRUE(breaks(p, "fp4-major"));
+  return p;
+}
+
+Problem mxfp8() {
+  Problem p = plain();
+  p.a_dtype = DType::kE4m3;
+  p.b_dtype = DType::kE5m2;
+  p.scales = ScaleSpec{};
+  return p;
+}
+
+/// All sentences of a problem after `change`, joined.
+std::string sentences(Problem p, const Change& change) {
+  change(p);
+  return test::sentences(validate::broken_rules(p));
+}
+
+TEST(ProblemRules, AcceptEveryFormat) {
+  const Change nothing = [](Problem&) {};
+  EXPECT_EQ(sentences(plain(), nothing), "");
+  EXPECT_EQ(sentences(nvfp4(), nothing), "");
+  EXPECT_EQ(sentences(mxfp8(), nothing), "");
+  EXPECT_EQ(sentences(plain(), [](Problem& p) { p.a_dtype = p.b_dtype = DType::kF16; }), "");
+  EXPECT_EQ(sentences(nvfp4(), [](Problem& p) { p.scales = ScaleSpec{}; }), "") << "MXFP4";
+}
+
+TEST(ProblemRules, NameTheExtentThatIsOutOfRange) {
+  EXPECT_EQ(sentences(plain(), [](Problem& p) { p.experts = 0; }),
+            "num_experts is 0; it must be from 1 to 2147483647");
+  EXPECT_EQ(sentences(plain(), [](Problem& p) { p.m = 0; }),
+            "m is 0; it must be from 1 to 2147483647");
+  EXPECT_EQ(sentences(plain(), [](Problem& p) { p.n = -8; }),
+            "n is -8; it must be from 1 to 2147483647");
+  EXPECT_EQ(sentences(plain(), [](Problem& p) { p.tokens = -1; }),
+            "tokens is -1; it must be from 0 to 2147483647");
+  EXPECT_EQ(sentences(plain(), [](Problem& p) { p.tokens = std::int64_t{1} << 31U; }),
+            "tokens is 2147483648; it must be from 0 to 2147483647");
+}
+
+TEST(ProblemRules, RefuseOutputRowsOffTheAlignment) {
+  EXPECT_EQ(sentences(plain(), [](Problem& p) { p.n = 43; }),
+            "wgrad row pitch is 43 elements (86 bytes) for N = 43; it must be at least N and a "
+            "multiple of 16 bytes");
+  EXPECT_EQ(sentences(plain(),
+                      [](Problem& p) {
+                        p.n = 43;
+                        p.wgrad_row_pitch = 48;
+                      }),
+            "");
+  EXPECT_EQ(sentences(plain(), [](Problem& p) { p.wgrad_row_pitch = 40; }),
+            "wgrad row pitch is 40 elements (80 bytes) for N = 48; it must be at least N and a "
+            "multiple of 16 bytes");
+}
+
+TEST(ProblemRules, RefuseExpertStridesThatOverlapOrAreUnaligned) {
+  EXPECT_EQ(sentences(plain(), [](Problem& p) { p.wgrad_expert_stride = 64 * 48 - 8; }),
+            "wgrad expert stride is 3064 elements (6128 bytes); it must be at least 3072 elements, "
+            "so that experts do not overlap, and a multiple of 16 bytes");
+  EXPECT_EQ(sentences(plain(), [](Problem& p) { p.wgrad_expert_stride = 64 * 48 + 4; }),
+            "wgrad expert stride is 3076 elements (6152 bytes); it must be at least 3072 elements, "
+            "so that experts do not overlap, and a multiple of 16 bytes");
+  EXPECT_EQ(sentences(plain(), [](Problem& p) { p.wgrad_expert_stride = 64 * 48 + 8; }), "");
+}
+
+TEST(ProblemRules, RefuseStridesThatNoAddressReaches) {
+  constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
+  for (const std::int64_t bad : {kHuge, -kHuge - 1, std::int64_t{-8}}) {
+    const std::string text = std::to_string(bad);
+    EXPECT_EQ(sentences(plain(), [bad](Problem& p) { p.wgrad_row_pitch = bad; }),
+              "wgrad row pitch is " + text +
+                  " elements; it must be from N to 18014398509481984 elements for M = 64");
+    EXPECT_EQ(sentences(plain(), [bad](Problem& p) { p.wgrad_expert_stride = bad; }),
+              "wgrad expert stride is " + text +
+                  " elements; it must be from 0 to 288230376151711744 elements for E = 4");
+  }
+  EXPECT_EQ(
+      sentences(plain(), [](Problem& p) { p.experts = p.m = p.n = validate::kMaxTokens - 7; }),
+      "wgrad row pitch is 2147483640 elements; it must be from N to 536870914 elements for M "
+      "= 2147483640");
+}
+
+TEST(ProblemRules, RefusePaddedDiscreteOutputs) {
+  const char* kSentence =
+      "wgrad strides is padded; it must be (N, 1) for each expert of a discrete "
+      "output";
+  EXPECT_EQ(sentences(plain(),
+                      [](Problem& p) {
+                        p.output_mode = OutputMode::kDiscrete;
+                        p.wgrad_row_pitch = 56;
+                      }),
+            kSentence);
+  EXPECT_EQ(sentences(plain(),
+                      [](Problem& p) {
+                        p.output_mode = OutputMode::kDiscrete;
+                        p.wgrad_expert_stride = 4096;
+                      }),
+            kSentence);
+}
+
+TEST(ProblemRules, RefuseOtherOutputAndAccumulatorDtypes) {
+  EXPECT_EQ(sentences(plain(), [](Problem& p) { p.acc_dtype = DType::kBf16; }),
+            "acc_dtype is bfloat16; it must be float32");
+  EXPECT_EQ(sentences(plain(), [](Problem& p) { p.wgrad_dtype = DType::kE4m3; }),
+            "wgrad_dtype is float8_e4m3fn; it must be bfloat16, float16 or float32");
+}
+
+TEST(ProblemRules, RefuseTilingsOutsideTheContract) {
+  const auto with = [](Tiling tiling) { return [tiling](Problem& p) { p.tiling = tiling; }; };
+  EXPECT_EQ(sentences(plain(), with({128, 96, 0, 0})),
+            "mma_tiler_mn is (128, 96); it must be M 128 or 256 and N 64, 128, 192 or 256");
+  EXPECT_EQ(sentences(mxfp8(), with({128, 192, 0, 0})),
+            "mma_tiler_mn is (128, 192); it must be M 128 or 256 and N 128 or 256 in a "
+            "block-scaled format");
+  EXPECT_EQ(sentences(plain(), with({64, 128, 0, 0})),
+            "mma_tiler_mn is (64, 128); it must be M 128 or 256 and N 64, 128, 192 or 256");
+  EXPECT_EQ(sentences(plain(), with({128, 192, 4, 4})), "");
+  for (const int n : {64, 128, 192, 256}) {
+    for (const int m : {128, 256}) EXPECT_EQ(sentences(plain(), with({m, n, 2, 1})), "");
+  }
+}
+
+TEST(ProblemRules, RefuseClustersOutsideTheContract) {
+  const char* kNeed =
+      "; it must be powers of two with a product of at most 16, M even when the tile's M is 256";
+  const auto refuse = [&](Tiling t) {
+    EXPECT_EQ(sentences(plain(), [t](Problem& p) { p.tiling = t; }),
+              "cluster_shape_mn is (" + std::to_string(t.cluster_m) + ", " +
+                  std::to_string(t.cluster_n) + ") with mma_tiler_mn (" + std::to_string(t.tile_m) +
+                  ", " + std::to_string(t.tile_n) + ")" + kNeed);
+  };
+  refuse({256, 128, 1, 1});
+  refuse({128, 128, 3, 1});
+  refuse({128, 128, 8, 4});
+  refuse({128, 128, 2, 0});
+  refuse({128, 128, -2, 1});
+  refuse({128, 128, 1 << 30, 1 << 30});
+}
+
+TEST(ProblemRules, RefuseDtypesThatFormNoFormat) {
+  const char* kNeed =
+      "; it must be A and B both bfloat16 or both float16 without scale factors; float8_e4m3fn or "
+      "float8_e5m2 with float8_e8m0fnu scale factors; or float4_e2m1fn_x2 with float8_e8m0fnu or "
+      "float8_e4m3fn scale factors";
+  EXPECT_EQ(sentences(plain(), [](Problem& p) { p.b_dtype = DType::kF16; }),
+            std::string("dtypes is A bfloat16, B float16, scale factors none") + kNeed);
+  EXPECT_EQ(sentences(plain(), [](Problem& p) { p.a_dtype = p.b_dtype = DType::kF32; }),
+            std::string("dtypes is A float32, B float32, scale factors none") + kNeed);
+  EXPECT_EQ(sentences(plain(), [](Problem& p) { p.scales = ScaleSpec{}; }),
+            std::string("dtypes is A bfloat16, B bfloat16, scale factors float8_e8m0fnu") + kNeed)
+      << "a 16-bit problem with scale factors never falls through to another format";
+  EXPECT_EQ(
+      sentences(mxfp8(), [](Problem& p) { p.scales->dtype = DType::kE4m3; }),
+      std::string("dtypes is A float8_e4m3fn, B float8_e5m2, scale factors float8_e4m3fn") + kNeed);
+  EXPECT_EQ(sentences(mxfp8(), [](Problem& p) { p.b_dtype = DType::kE2m1; }),
+            std::string("dtypes is A float8_e4m3fn, B float4_e2m1fn_x2, scale factors "
+                        "float8_e8m0fnu") +
+                kNeed);
+  EXPECT_EQ(sentences(mxfp8(), [](Problem& p) { p.scales.reset(); }),
+            std::string("dtypes is A float8_e4m3fn, B float8_e5m2, scale factors none") + kNeed);
+}
+
+TEST(ProblemRules, RefuseVectorSizesOfOtherFormats) {
+  EXPECT_EQ(sentences(mxfp8(), [](Problem& p) { p.scales->vec_size = 16; }),
+            "sf_vec_size is 16; it must be 32 for float8_e4m3fn elements with float8_e8m0fnu scale "
+            "factors");
+  EXPECT_EQ(sentences(nvfp4(), [](Problem& p) { p.scales->vec_size = 32; }),
+            "sf_vec_size is 32; it must be 16 for float4_e2m1fn_x2 elements with float8_e4m3fn "
+            "scale factors");
+}
+
+TEST(ProblemRules, NvFp4NeedsGlobalScales) {
+  EXPECT_EQ(
+      sentences(nvfp4(), [](Problem& p) { p.scales->global_scale = false; }),
+      "global_scale is absent; it must be given for both operands, (E,) float32, in the NVFP4 "
+      "format");
+}
+
+TEST(ProblemRules, PackedFp4IsKMajor) {
+  const char* kNeed = " is MN-major; it must be K-major (tokens contiguous) for packed FP4";
+  EXPECT_EQ(sentences(nvfp4(), [](Problem& p) { p.a_major = Major::kMn; }),
+            std::string("a") + kNeed);
+  EXPECT_EQ(sentences(nvfp4(), [](Problem& p) { p.b_major = Major::kMn; }),
+            std::string("b") + kNeed);
+}
+
+TEST(ProblemRules, ReportEveryBrokenRuleAtOnce) {
+  EXPECT_EQ(sentences(plain(),
+                      [](Problem& p) {
+                        p.n = 43;
+                        p.acc_dtype = DType::kF16;
+                        p.tiling.tile_m = 32;
+                      }),
+            "acc_dtype is float16; it must be float32\n"
+            "wgrad row pitch is 43 elements (86 bytes) for N = 43; it must be at least N and a "
+            "multiple of 16 bytes\n"
+            "mma_tiler_mn is (32, 256); it must be M 128 or 256 and N 64, 128, 192 or 256");
 }
 
 }  // namespace

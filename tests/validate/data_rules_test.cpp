@@ -1,0 +1,105 @@
+#include "validate/data_rules.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "support/sentences.hpp"
+
+namespace wgrad {
+namespace {
+
+Problem bf16() {
+  Problem p;
+  p.experts = 3;
+  p.m = p.n = 64;
+  return p;
+}
+
+Problem mxfp4(InputOrder order) {
+  Problem p = bf16();
+  p.a_dtype = p.b_dtype = DType::kE2m1;
+  p.a_major = p.b_major = Major::kK;
+  p.input_order = order;
+  p.scales = ScaleSpec{};
+  return p;
+}
+
+struct Data {
+  std::vector<std::int32_t> offsets;
+  std::vector<std::int64_t> ptrs;
+  std::int64_t tokens = 100;
+  std::int64_t sfa_cols = 1000;
+  std::int64_t sfb_cols = 1000;
+};
+
+std::string sentences(const Problem& p, const Data& data) {
+  Operands o;
+  o.tokens = data.tokens;
+  o.sfa_cols = data.sfa_cols;
+  o.sfb_cols = data.sfb_cols;
+  return test::sentences(validate::broken_data_rules(p, o, data.offsets, data.ptrs));
+}
+
+TEST(DataRules, AcceptAnyRisingOffsets) {
+  EXPECT_EQ(sentences(bf16(), {{0, 37, 100}, {}}), "");
+  EXPECT_EQ(sentences(bf16(), {{0, 0, 0}, {}, 0}), "");
+  EXPECT_EQ(sentences(bf16(), {{5, 5, 7}, {16, 32, 160}}), "");
+}
+
+TEST(DataRules, NameTheExpertWhoseOffsetDecreases) {
+  EXPECT_EQ(sentences(bf16(), {{50, 40, 100}, {}}),
+            "offsets[1] is 40; it must be at least 50, the end of the expert before it");
+}
+
+TEST(DataRules, NameTheExpertWhoseOffsetIsNegative) {
+  EXPECT_EQ(sentences(bf16(), {{-1, 40, 100}, {}}),
+            "offsets[0] is -1; it must be at least 0, the end of the expert before it");
+}
+
+TEST(DataRules, NameTheExpertWhoseOffsetExceedsTheTokens) {
+  EXPECT_EQ(sentences(bf16(), {{50, 50, 101}, {}}),
+            "offsets[2] is 101; it must be at most T = 100");
+}
+
+TEST(DataRules, ReportEveryBadOffset) {
+  EXPECT_EQ(sentences(bf16(), {{200, 40, -3}, {}}),
+            "offsets[0] is 200; it must be at most T = 100\n"
+            "offsets[1] is 40; it must be at least 200, the end of the expert before it\n"
+            "offsets[2] is -3; it must be at least 40, the end of the expert before it");
+}
+
+TEST(DataRules, NameTheBadOutputAddress) {
+  EXPECT_EQ(sentences(bf16(), {{0, 0, 0}, {64, 0, 72}}),
+            "wgrad_ptrs[1] is 0x0; it must be a non-null address aligned to 16 bytes\n"
+            "wgrad_ptrs[2] is 0x48; it must be a non-null address aligned to 16 bytes");
+}
+
+TEST(DataRules, PackedFp4ExpertsBeginAtEvenTokens) {
+  EXPECT_EQ(sentences(mxfp4(InputOrder::kTensor2d), {{33, 64, 64}, {}}),
+            "expert 1 is starting at token 33; it must be starting at an even token: packed FP4 "
+            "holds two tokens per byte");
+  EXPECT_EQ(sentences(mxfp4(InputOrder::kTensor2d), {{32, 65, 65}, {}}), "")
+      << "an odd end is fine where nobody begins";
+  EXPECT_EQ(sentences(mxfp4(InputOrder::kTensorRagged), {{32, 65, 65}, {}}),
+            "expert 1 is 33 tokens long; it must be of an even count in ragged order: its rows are "
+            "packed two tokens per byte");
+}
+
+TEST(DataRules, ScaleStorageHoldsEveryExpert) {
+  const Data data = {{33, 40, 100}, {}, 100, 8, 11};
+  Problem p = bf16();
+  p.a_dtype = p.b_dtype = DType::kE4m3;
+  p.scales = ScaleSpec{};
+  EXPECT_EQ(sentences(p, data),
+            "sfa is 8 columns wide; it must be at least 12 columns wide for these offsets\n"
+            "sfb is 11 columns wide; it must be at least 12 columns wide for these offsets");
+  p.scales->layout = ScaleLayout::kCompact;
+  EXPECT_EQ(sentences(p, data), "") << "compact: 2 + 1 + 2 columns";
+  EXPECT_EQ(sentences(p, {{33, 40, 100}, {}, 100, 4, 5}),
+            "sfa is 4 columns wide; it must be at least 5 columns wide for these offsets");
+}
+
+}  // namespace
+}  // namespace wgrad
