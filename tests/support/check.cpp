@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
+#include "backends/backend.hpp"
 #include "scales/codec.hpp"
 #include "support/random.hpp"
+#include "wgrad/errors.hpp"
 #include "wgrad/executable.hpp"
 #include "wgrad/reference.hpp"
 
@@ -184,7 +187,31 @@ AssertionResult samples_agree(const CaseData& data, const Bytes& got) {
   return AssertionSuccess();
 }
 
+namespace {
+
+/// A backend without a kernel for this problem must say so, in words, before any work.
+AssertionResult refuses(const Target& target, const Case& c) {
+  try {
+    prepare(problem(c), target.device, {.backend = target.backend});
+  } catch (const RuntimeError& refusal) {
+    if (std::string_view(refusal.what()).find("it must be") != std::string_view::npos) {
+      return AssertionSuccess();
+    }
+    return AssertionFailure() << "an unclear refusal: " << refusal.what();
+  }
+  return AssertionFailure() << "limits were stated, but prepare() went on\n  " << describe(c);
+}
+
+bool has_kernel(const Target& target, const Case& c) {
+  return std::ranges::any_of(backends::all(), [&](const backends::Backend* backend) {
+    return backend->name() == target.backend && backend->limits(problem(c), target.device).empty();
+  });
+}
+
+}  // namespace
+
 AssertionResult conforms(const Target& target, const Case& c) {
+  if (!has_kernel(target, c)) return refuses(target, c);
   const CaseData data(c);
   const Bytes got = run_twice(target, data);
   const double products =

@@ -31,7 +31,8 @@ testing::AssertionResult close_image(const CaseData& data, const Bytes& got, con
 testing::AssertionResult samples_agree(const CaseData& data, const Bytes& got);
 
 /// Prepares, runs twice and judges: bit for bit unless the data is kNormal; by samples where the
-/// oracle would have more than 4e9 products to add.
+/// oracle would have more than 4e9 products to add. Where the target states that it has no kernel
+/// for the problem, judges that prepare() refuses in words.
 testing::AssertionResult conforms(const Target& target, const Case& c);
 
 }  // namespace wgrad::test

@@ -1,9 +1,11 @@
 #include "support/targets.hpp"
 
 #include <string_view>
+#include <utility>
 
 #include "backends/backend.hpp"
 #include "support/case.hpp"
+#include "support/cuda_device.hpp"
 
 namespace wgrad::test {
 namespace {
@@ -15,7 +17,9 @@ struct Machine {
 };
 
 std::vector<Machine> machines() {
-  return {{host_spec(), host_device()}};
+  std::vector<Machine> found = {{host_spec(), host_device()}};
+  if (auto memory = cuda_memory(0)) found.push_back({cuda_device(0), std::move(memory)});
+  return found;
 }
 
 /// A problem that every backend has to know.
