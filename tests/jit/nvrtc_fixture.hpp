@@ -18,7 +18,7 @@ namespace wgrad::jit {
 
 inline void add_wheel_folders() {
   std::istringstream folders(WGRAD_TEST_WHEEL_FOLDERS);
-  for (std::string folder; std::getline(folders, folder, ';');) add_nvrtc_folder(folder);
+  for (std::string folder; std::getline(folders, folder, ':');) add_nvrtc_folder(folder);
 }
 
 /// Why there is no NVRTC; empty where there is one.
