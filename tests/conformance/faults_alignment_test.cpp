@@ -15,7 +15,7 @@ namespace {
 const std::vector<const char*> kBlockScaled = {"mxfp8_e4m3", "mxfp8_e5m2", "mxfp8_e4m3_e5m2",
                                                "mxfp4", "nvfp4"};
 
-TEST_P(FieldFaults, F034_CountsOfNoMultiple) {
+TEST_P(ScaledFieldFaults, F034_CountsOfNoMultiple) {
   for (const char* format : kBlockScaled) {
     for (const Case& c : variants(format, 40, 24, {44, 100, 1, 44, 90})) ASSERT_TRUE(conforms(c));
   }
@@ -26,7 +26,7 @@ TEST_P(FieldFaults, F034_CountsOfNoMultiple) {
   }
 }
 
-TEST_P(FieldFaults, F035_SplitsThatAreNoMultipleOf32) {
+TEST_P(ScaledFieldFaults, F035_SplitsThatAreNoMultipleOf32) {
   for (const char* format : kBlockScaled) {
     for (const auto& counts :
          std::vector<std::vector<std::int64_t>>{{1000, 1048}, {1048, 1000}, {1022, 1026}}) {
@@ -35,7 +35,7 @@ TEST_P(FieldFaults, F035_SplitsThatAreNoMultipleOf32) {
   }
 }
 
-TEST_P(FieldFaults, F036_TwoThreadsShareNothing) {
+TEST_P(ScaledFieldFaults, F036_TwoThreadsShareNothing) {
   // Counts below 128 and empty experts, one executable, two callers at once.
   const Case c = case_of("nvfp4", 136, 72, {128, 0, 64});
   const CaseData data(c);
@@ -99,7 +99,7 @@ TEST_P(FieldFaults, F041_WidthsAreExactOrRefused) {
   ASSERT_TRUE(conforms(case_of("bf16", 1638, 96, {40, 3})));
 }
 
-TEST_P(FieldFaults, F042_WorkspaceAndScalesAtSmallAlignments) {
+TEST_P(ScaledFieldFaults, F042_WorkspaceAndScalesAtSmallAlignments) {
   const Case c = case_of("mxfp8_e4m3", 136, 72, {100, 0, 37});
   const CaseData data(c);
   const Bytes want = oracle_output(data);
@@ -160,7 +160,7 @@ void take_quantized(LogicalOperand& o, const std::vector<float>& source, std::in
   o.scale_codes = q.scales;
 }
 
-TEST_P(FieldFaults, F047_StaleRowsDoNotEnterAmaxOrScales) {
+TEST_P(ScaledFieldFaults, F047_StaleRowsDoNotEnterAmaxOrScales) {
   constexpr std::int64_t kSlack = 58;
   Case c = case_of("mxfp8_e4m3", 8, 16, {5743, 5743});
   c.slack = kSlack;
@@ -200,6 +200,7 @@ TEST_P(FieldFaults, F047_StaleRowsDoNotEnterAmaxOrScales) {
 }
 
 WGRAD_FIELD_FAULTS_ON_EVERY_BACKEND();
+WGRAD_SCALED_FIELD_FAULTS();
 
 }  // namespace
 }  // namespace wgrad::test

@@ -90,7 +90,7 @@ TEST_P(FieldFaults, F023_PadRowsInsideAGroupAreTokens) {
   EXPECT_FALSE(std::isnan(run(padded).value(1, 3, 3))) << "and in that group only";
 }
 
-TEST_P(FieldFaults, F024_ScaleExtentFollowsTheOffsetsNotTheBuffer) {
+TEST_P(ScaledFieldFaults, F024_ScaleExtentFollowsTheOffsetsNotTheBuffer) {
   for (const char* format : kBlockScaled) {
     for (const std::vector<std::int64_t>& counts :
          {std::vector<std::int64_t>{256}, {254}, {96, 160}}) {
@@ -105,7 +105,7 @@ TEST_P(FieldFaults, F024_ScaleExtentFollowsTheOffsetsNotTheBuffer) {
   }
 }
 
-TEST_P(FieldFaults, F026_ScalePaddingNeverReachesAResult) {
+TEST_P(ScaledFieldFaults, F026_ScalePaddingNeverReachesAResult) {
   for (const char* format : kBlockScaled) {
     for (Case c : variants(format, 72, 136, {96, 160, 2, 34})) {
       c.scale_padding = 0x00;
@@ -119,7 +119,7 @@ TEST_P(FieldFaults, F026_ScalePaddingNeverReachesAResult) {
   }
 }
 
-TEST_P(FieldFaults, F028_CompactScalesAreTakenOrTheirExtentNamed) {
+TEST_P(ScaledFieldFaults, F028_CompactScalesAreTakenOrTheirExtentNamed) {
   Case c = case_of("mxfp8_e4m3", 64, 64, {64});
   c.problem.scales->layout = ScaleLayout::kCompact;
   ASSERT_TRUE(conforms(c));
@@ -128,7 +128,7 @@ TEST_P(FieldFaults, F028_CompactScalesAreTakenOrTheirExtentNamed) {
             "wgrad: sfa is 2 columns wide; it must be at least 4 columns wide for these offsets");
 }
 
-TEST_P(FieldFaults, F029_EveryScaleOfAnAtomDiffers) {
+TEST_P(ScaledFieldFaults, F029_EveryScaleOfAnAtomDiffers) {
   for (const char* format : kBlockScaled) {
     for (Case c : variants(format, 264, 136, {1024, 40, 600})) {
       c.data = DataKind::kOnes;
@@ -168,7 +168,7 @@ Case scale_bytes_case(const char* format, std::vector<int> a_bytes, std::vector<
   return c;
 }
 
-TEST_P(FieldFaults, F030_EveryE8m0Byte) {
+TEST_P(ScaledFieldFaults, F030_EveryE8m0Byte) {
   // 2^(a-127) * 2^(b-127) = 1 wherever a + b = 254; byte 0 is 2^-127, not zero.
   std::vector<int> a;
   std::vector<int> b;
@@ -184,7 +184,7 @@ TEST_P(FieldFaults, F030_EveryE8m0Byte) {
   }
 }
 
-TEST_P(FieldFaults, F030_ByteZeroScalesSmallElementsToo) {
+TEST_P(ScaledFieldFaults, F030_ByteZeroScalesSmallElementsToo) {
   // 0.5 * 2^-127 and 1.5 * 2^-127 are subnormal floats; against 2^127 they are 0.5 and 1.5.
   for (const double element : {0.5, 1.5, 3.0}) {
     for (const char* format : {"mxfp8_e4m3", "mxfp8_e5m2", "mxfp4"}) {
@@ -202,7 +202,7 @@ TEST_P(FieldFaults, F030_ByteZeroScalesSmallElementsToo) {
   }
 }
 
-TEST_P(FieldFaults, F030_NanScaleMarksOnlyWhatItScales) {
+TEST_P(ScaledFieldFaults, F030_NanScaleMarksOnlyWhatItScales) {
   for (const char* format : kBlockScaled) {
     const bool nvfp4 = format_named(format).format == Format::kNvfp4;
     Case c = case_of(format, 40, 24, {64, 64, 96});
@@ -224,7 +224,7 @@ TEST_P(FieldFaults, F030_NanScaleMarksOnlyWhatItScales) {
   }
 }
 
-TEST_P(FieldFaults, F031_ZeroExpertsStayZeroUnderAnyGlobalScale) {
+TEST_P(ScaledFieldFaults, F031_ZeroExpertsStayZeroUnderAnyGlobalScale) {
   for (const double scale : {0.0, 1.0, kInf, kNan}) {
     for (const bool accumulate : {false, true}) {
       Case c = case_of("nvfp4", 40, 24, {64, 64, 0, 64});
@@ -246,7 +246,7 @@ TEST_P(FieldFaults, F031_ZeroExpertsStayZeroUnderAnyGlobalScale) {
   }
 }
 
-TEST_P(FieldFaults, F032_EachExpertHasItsOwnGlobalScales) {
+TEST_P(ScaledFieldFaults, F032_EachExpertHasItsOwnGlobalScales) {
   for (const char* format : {"nvfp4", "mxfp4", "mxfp8_e4m3"}) {
     for (const std::size_t experts : {std::size_t{1}, std::size_t{4}}) {
       for (Case c : variants(format, 40, 24, std::vector<std::int64_t>(experts, 48))) {
@@ -266,7 +266,7 @@ TEST_P(FieldFaults, F032_EachExpertHasItsOwnGlobalScales) {
   }
 }
 
-TEST_P(FieldFaults, F032_AMissingGlobalScaleIsRefusedByName) {
+TEST_P(ScaledFieldFaults, F032_AMissingGlobalScaleIsRefusedByName) {
   Case c = case_of("nvfp4", 40, 24, {48});
   EXPECT_EQ(refusal(c, [](Operands& o) { o.global_scale_b = nullptr; }),
             "wgrad: global_scale_b is null; it must be an address");
@@ -292,6 +292,7 @@ TEST_P(FieldFaults, F033_OffsetsOfAnyAlignmentAreRight) {
 }
 
 WGRAD_FIELD_FAULTS_ON_EVERY_BACKEND();
+WGRAD_SCALED_FIELD_FAULTS();
 
 }  // namespace
 }  // namespace wgrad::test

@@ -202,16 +202,16 @@ AssertionResult refuses(const Target& target, const Case& c) {
   return AssertionFailure() << "limits were stated, but prepare() went on\n  " << describe(c);
 }
 
-bool has_kernel(const Target& target, const Case& c) {
+}  // namespace
+
+bool has_kernel(const Target& target, const Problem& problem) {
   return std::ranges::any_of(backends::all(), [&](const backends::Backend* backend) {
-    return backend->name() == target.backend && backend->limits(problem(c), target.device).empty();
+    return backend->name() == target.backend && backend->limits(problem, target.device).empty();
   });
 }
 
-}  // namespace
-
 AssertionResult conforms(const Target& target, const Case& c) {
-  if (!has_kernel(target, c)) return refuses(target, c);
+  if (!has_kernel(target, problem(c))) return refuses(target, c);
   const CaseData data(c);
   const Bytes got = run_twice(target, data);
   const double products =

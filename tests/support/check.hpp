@@ -30,6 +30,9 @@ testing::AssertionResult close_image(const CaseData& data, const Bytes& got, con
 /// oracle: exactly on integer data, else within the bound above with the cell's own sum|ab|.
 testing::AssertionResult samples_agree(const CaseData& data, const Bytes& got);
 
+/// Whether the target's backend states no limit that `problem` breaks.
+bool has_kernel(const Target& target, const Problem& problem);
+
 /// Prepares, runs twice and judges: bit for bit unless the data is kNormal; by samples where the
 /// oracle would have more than 4e9 products to add. Where the target states that it has no kernel
 /// for the problem, judges that prepare() refuses in words.

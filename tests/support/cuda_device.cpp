@@ -35,7 +35,8 @@ void check(CUresult result, const char* what) {
 
 class CudaDevice final : public Device {
  public:
-  explicit CudaDevice(int ordinal) : context_(launch::Runtime::instance(), ordinal) {
+  explicit CudaDevice(int ordinal) : ordinal_(ordinal) {
+    const auto current = use();
     properties_.type = CU_MEM_ALLOCATION_TYPE_PINNED;
     properties_.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
     properties_.location.id = ordinal;
@@ -45,13 +46,14 @@ class CudaDevice final : public Device {
 
   void* allocate(std::int64_t bytes) override {
     if (bytes == 0) return nullptr;
+    const auto current = use();
     Region region{.mapped = round_up(bytes, granularity())};
     check(reserve_(&region.base, reserved(region), 0, 0, 0), "cuMemAddressReserve");
     check(create_(&region.memory, static_cast<std::size_t>(region.mapped), &properties_, 0),
           "cuMemCreate");
     check(map_(first(region), static_cast<std::size_t>(region.mapped), 0, region.memory, 0),
           "cuMemMap");
-    set_access(region, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    make_accessible(region);
     const CUdeviceptr address =
         first(region) + static_cast<CUdeviceptr>(region.mapped - round_up(bytes, kAlignment));
     const std::lock_guard lock(mutex_);
@@ -60,6 +62,7 @@ class CudaDevice final : public Device {
   }
 
   void release(void* pointer, std::int64_t) noexcept override {
+    const auto current = use();
     const std::lock_guard lock(mutex_);
     const auto found = regions_.find(reinterpret_cast<CUdeviceptr>(pointer));
     if (found == regions_.end()) return;
@@ -72,21 +75,25 @@ class CudaDevice final : public Device {
   }
 
   void upload(void* to, const void* from, std::int64_t bytes) override {
+    const auto current = use();
     check(to_device_(reinterpret_cast<CUdeviceptr>(to), from, static_cast<std::size_t>(bytes)),
           "cuMemcpyHtoD");
   }
 
   void download(void* to, const void* from, std::int64_t bytes) override {
+    const auto current = use();
     check(to_host_(to, reinterpret_cast<CUdeviceptr>(from), static_cast<std::size_t>(bytes)),
           "cuMemcpyDtoH");
   }
 
-  void protect(void* pointer, std::int64_t) override {
-    const std::lock_guard lock(mutex_);
-    set_access(regions_.at(reinterpret_cast<CUdeviceptr>(pointer)), CU_MEM_ACCESS_FLAGS_PROT_READ);
-  }
+  /// Kernels that read memory mapped for reading alone fail with launch errors, so nothing is
+  /// protected here (docs/notes, read-only mappings).
+  void protect(void*, std::int64_t) override {}
 
-  void synchronize() override { check(synchronize_(), "cuCtxSynchronize"); }
+  void synchronize() override {
+    const auto current = use();
+    check(synchronize_(), "cuCtxSynchronize");
+  }
 
  private:
   /// Reserved addresses: a guard, the mapped memory, a guard.
@@ -101,13 +108,16 @@ class CudaDevice final : public Device {
     return static_cast<std::size_t>(r.mapped) + 2 * granularity_;
   }
   CUdeviceptr first(const Region& r) const { return r.base + granularity_; }
-  void set_access(const Region& region, CUmemAccess_flags flags) {
-    const CUmemAccessDesc access{properties_.location, flags};
+  void make_accessible(const Region& region) {
+    const CUmemAccessDesc access{properties_.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
     check(set_access_(first(region), static_cast<std::size_t>(region.mapped), &access, 1),
           "cuMemSetAccess");
   }
 
-  launch::CurrentContext context_;
+  /// Any thread may call: the device's context is current while the result lives.
+  launch::CurrentContext use() const { return {launch::Runtime::instance(), ordinal_}; }
+
+  int ordinal_;
   CUmemAllocationProp properties_{};
   std::size_t granularity_ = 0;
   std::mutex mutex_;

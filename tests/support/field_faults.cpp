@@ -52,6 +52,17 @@ AssertionResult Result::same_cells(const Result& other) const {
   return AssertionSuccess();
 }
 
+std::vector<Target> block_scaled_targets() {
+  const Problem scaled = problem_of(format_named("mxfp8_e4m3"), 64, 64);
+  std::vector<Target> found;
+  for (const Target& target : targets()) {
+    Problem p = scaled;
+    p.experts = 1;
+    if (has_kernel(target, p)) found.push_back(target);
+  }
+  return found;
+}
+
 Case FieldFaults::case_of(std::string_view format, std::int64_t m, std::int64_t n,
                           const std::vector<std::int64_t>& counts) {
   Case c;

@@ -60,12 +60,24 @@ class FieldFaults : public testing::TestWithParam<Target> {
                                     const std::vector<std::int64_t>& counts) {
     return input_variants(format_named(format), m, n, counts);
   }
+  /// Whether the backend has a kernel for this format.
+  bool runs(std::string_view format) const {
+    return has_kernel(GetParam(), problem(case_of(format, 64, 64, {64})));
+  }
   testing::AssertionResult conforms(const Case& c) const { return test::conforms(GetParam(), c); }
   Result run(const Case& c) const { return {GetParam(), c}; }
   /// The message of the ValueError that preparing and running `c` throws; "" when none.
   /// `change` may edit the operands first.
   std::string refusal(const Case& c, const std::function<void(Operands&)>& change = {}) const;
 };
+
+/// Rows about block-scaled formats: on the backends that have kernels for them.
+class ScaledFieldFaults : public FieldFaults {};
+std::vector<Target> block_scaled_targets();
+
+#define WGRAD_SCALED_FIELD_FAULTS()                                                                \
+  INSTANTIATE_TEST_SUITE_P(Backends, ScaledFieldFaults, testing::ValuesIn(block_scaled_targets()), \
+                           [](const auto& param) { return target_name(param.param); })
 
 /// Instantiates a file's FieldFaults over every backend.
 #define WGRAD_FIELD_FAULTS_ON_EVERY_BACKEND()                                   \
