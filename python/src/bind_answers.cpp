@@ -8,6 +8,7 @@
 #include "wgrad/device_spec.hpp"
 #include "wgrad/explain.hpp"
 #include "wgrad/support.hpp"
+#include "wgrad/toolchain.hpp"
 
 namespace wgrad::python {
 namespace nb = nanobind;
@@ -78,6 +79,8 @@ void bind_device(nb::module_& module) {
              "ordinal.");
   module.def("cuda_device_count", cuda_device_count,
              "Number of CUDA devices; 0 where no driver can be loaded.");
+  module.def("add_nvrtc_folder", add_nvrtc_folder, nb::arg("folder"),
+             "Another folder in which libnvrtc may lie, searched after the toolkits.");
 }
 
 void bind_support(nb::module_& module) {

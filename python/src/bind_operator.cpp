@@ -7,6 +7,7 @@
 #include "bindings.hpp"
 #include "contract.hpp"
 #include "spelling.hpp"
+#include "wgrad/explain.hpp"
 
 namespace wgrad::python {
 namespace nb = nanobind;
@@ -61,6 +62,12 @@ Support support_of(const Contract& self, Api api, const DeviceSpec* device) {
   return {translate(api, check_support(self.problem, spec, self.options.backend).reasons)};
 }
 
+Explanation explanation_of(const Contract& self, Api api, const DeviceSpec* device) {
+  Explanation out = explain(self.problem, device != nullptr ? *device : device_at(self.place));
+  for (Candidate& c : out.candidates) c.reasons = translate(api, std::move(c.reasons));
+  return out;
+}
+
 nb::tuple wgrad_shape(const Contract& c) {
   return nb::make_tuple(c.problem.experts, c.problem.m, c.problem.n);
 }
@@ -98,11 +105,10 @@ void bind_contract(nb::module_& module) {
       .def_prop_ro(
           "device", [](const Contract& c) { return to_string(c.place); },
           "'cpu' or 'cuda:<ordinal>'")
-      .def_prop_ro(
-          "device_spec", [](const Contract& c) { return device_at(c.place); },
-          "the DeviceSpec of that device")
       .def("support", support_of, nb::arg("api"), nb::arg("device") = nb::none(),
            "Whether it can run on `device` (None: where the tensors are), in the words of `api`.")
+      .def("explain", explanation_of, nb::arg("api"), nb::arg("device") = nb::none(),
+           "What the planner would do on `device`, in the words of `api`.")
       .def(
           "require_support",
           [](const Contract& c, Api api) { throw_if_unsupported(support_of(c, api, nullptr)); },

@@ -25,6 +25,9 @@ void read_outputs(Arguments& in, nb::handle wgrad_ptrs) {
     in.wgrad_ptrs = read_optional(wgrad_ptrs, "wgrad_ptrs");
     return;
   }
+  if (nb::len(wgrad_ptrs) == 0) {
+    refuse({"shape", "wgrad_ptrs", "an empty list", "a list of (M, N) tensors, one per expert"});
+  }
   std::size_t e = 0;
   for (const nb::handle output : wgrad_ptrs) {
     const std::string field = "wgrad_ptrs[" + std::to_string(e++) + "]";
@@ -192,7 +195,8 @@ Contract describe(Api api, const Tensors& tensors, const Options& options, Outpu
 Compiled::Compiled(Contract contract)
     : contract_(std::move(contract)),
       executable_(prepare(contract_.problem, device_at(contract_.place),
-                          {contract_.options.backend, contract_.options.validate_device_data})) {
+                          {contract_.options.backend, contract_.options.validate_device_data,
+                           contract_.place.ordinal})) {
   // Later calls under the same key may have left the vector size to the dtype, or the reverse.
   if (contract_.problem.scales) {
     contract_.options.sf_vec_size = contract_.problem.scales->vec_size;

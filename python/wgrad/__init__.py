@@ -22,10 +22,11 @@ from ._core import (
     Explanation,
     Problem,
     Reason,
-    RuntimeError,  # noqa: A004
     Support,
-    ValueError,  # noqa: A004
 )
+from ._core import RuntimeError as RuntimeError
+from ._core import ValueError as ValueError
+from ._toolchain import add_nvrtc_wheels as _add_nvrtc_wheels
 from .cache import clear_caches
 from .natural import grouped_wgrad
 from .operator import GroupedGemmWgrad, GroupedGemmWgradSm100, WGradInputOrder
@@ -33,13 +34,17 @@ from .quantize import Quantized, pack_fp4, quantize, swizzle_scales, unswizzle_s
 from .support import devices, explain, support
 from .tuple_dict import TupleDict
 from .wrapper import (
-    _cache_of_GroupedGemmWgradSm100Objects,
+    _cache_of_GroupedGemmWgradSm100Objects as _cache_of_GroupedGemmWgradSm100Objects,
+)
+from .wrapper import (
     get_grouped_gemm_wgrad_workspace_size_sm100,
     grouped_gemm_wgrad_jax_sm100,
     grouped_gemm_wgrad_wrapper_sm100,
 )
 
 __version__ = "0.1.0"
+
+_add_nvrtc_wheels()
 
 # wgrad.ValueError and wgrad.RuntimeError stay out, so that a star import hides no built-in.
 __all__ = [

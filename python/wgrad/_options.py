@@ -11,44 +11,6 @@ from ._dtypes import dtype_name
 _INT32_MAX = 2**31 - 1
 
 
-def options(
-    mma_tiler_mn: Any = (256, 256),
-    cluster_shape_mn: Any = None,
-    sf_vec_size: Any = None,
-    input_order: Any = "tensor2d",
-    accumulate: Any = False,
-    wgrad_dtype: Any = None,
-    acc_dtype: Any = None,
-    sf_fp8_dtype_override: Any = None,
-    compact_scales: Any = False,
-    backend: Any = None,
-    validate_device_data: Any = False,
-    natural: bool = False,
-) -> Options:
-    """The Options of these values. Raises ValueError naming the argument that makes no sense.
-
-    `natural`: messages use the argument names of grouped_wgrad.
-    """
-    given = (
-        mma_tiler_mn,
-        cluster_shape_mn,
-        sf_vec_size,
-        input_order,
-        accumulate,
-        wgrad_dtype,
-        acc_dtype,
-        sf_fp8_dtype_override,
-        compact_scales,
-        backend,
-        validate_device_data,
-        natural,
-    )
-    try:
-        return _remembered(*given)
-    except TypeError:  # a list instead of a tuple has no hash
-        return _build(*given)
-
-
 def _build(
     mma_tiler_mn: Any,
     cluster_shape_mn: Any,
@@ -61,7 +23,7 @@ def _build(
     compact_scales: Any,
     backend: Any,
     validate_device_data: Any,
-    natural: bool,
+    natural: bool = False,
 ) -> Options:
     out_dtype = "out_dtype" if natural else "wgrad_dtype"
     return Options(
@@ -75,15 +37,23 @@ def _build(
         accumulate=_flag(accumulate, "accumulate" if natural else "accumulate_on_output"),
         wgrad_dtype=None if wgrad_dtype is None else _float(wgrad_dtype, out_dtype),
         acc_dtype=None if acc_dtype is None else _float(acc_dtype, "acc_dtype"),
-        sf_fp8_dtype_override=""
-        if sf_fp8_dtype_override is None
-        else repr(sf_fp8_dtype_override),
+        sf_fp8_dtype_override="" if sf_fp8_dtype_override is None else repr(sf_fp8_dtype_override),
         backend=backend or "",
         validate_device_data=_flag(validate_device_data, "validate_device_data"),
     )
 
 
 _remembered = functools.lru_cache(maxsize=1024)(_build)
+
+
+def options(*values: Any) -> Options:
+    """The Options of the values of _build(), in its order; `natural` True uses the argument names
+    of grouped_wgrad in messages. Raises ValueError naming the argument that makes no sense.
+    """
+    try:
+        return _remembered(*values)
+    except TypeError:  # a list instead of a tuple has no hash
+        return _build(*values)
 
 
 def refuse(argument: str, got: str, need: str) -> ValueError:
@@ -93,7 +63,9 @@ def refuse(argument: str, got: str, need: str) -> ValueError:
 
 def _int32(value: Any) -> bool:
     return (
-        isinstance(value, int) and not isinstance(value, bool) and -_INT32_MAX <= value <= _INT32_MAX
+        isinstance(value, int)
+        and not isinstance(value, bool)
+        and -_INT32_MAX <= value <= _INT32_MAX
     )
 
 

@@ -33,7 +33,10 @@ def new_output(like: Any, shape: tuple[int, int, int], dtype: str, zero: bool, s
 
 
 def numpy_dtype(name: str) -> Any:
-    """numpy's dtype of a canonical name. Raises ImportError where ml_dtypes is needed but absent."""
+    """numpy's dtype of a canonical name.
+
+    Raises ImportError where that needs ml_dtypes and it is absent.
+    """
     import numpy
 
     if name in ("float16", "float32", "uint8"):

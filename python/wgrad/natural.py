@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from . import cache
-from ._core import Api, describe
+from ._core import Api, Contract, ValueError, describe
 from ._options import options, refuse
 from ._tensors import new_output
-from .quantize import Quantized, pack_if_unpacked
+from .quantize import Quantized, pack_fp4
 
 
 def grouped_wgrad(
@@ -77,8 +77,6 @@ def grouped_wgrad(
         x, x_scale, x_global_scale = _unwrap(x, x_scale, x_global_scale, "x")
     if isinstance(dy, Quantized):
         dy, dy_scale, dy_global_scale = _unwrap(dy, dy_scale, dy_global_scale, "dy")
-    x = pack_if_unpacked(x)
-    dy = pack_if_unpacked(dy)
     chosen = options(
         mma_tiler_mn,
         cluster_shape_mn,
@@ -95,40 +93,26 @@ def grouped_wgrad(
     )
     separate = isinstance(out, (list, tuple))
     whole, parts = (None, out) if separate else (out, None)
-    contract = describe(
-        Api.NATURAL,
-        x,
-        dy,
-        x_scale,
-        dy_scale,
-        offsets,
-        whole,
-        parts,
-        x_global_scale,
-        dy_global_scale,
-        chosen,
-        separate,
-    )
+    tensors = (x, dy, x_scale, dy_scale, offsets, whole, parts, x_global_scale, dy_global_scale)
+    try:
+        contract: Contract = describe(Api.NATURAL, *tensors, chosen, separate)
+    except ValueError as error:
+        if all(reason.rule != "fp4-packing" for reason in error.reasons):
+            raise
+        x, dy = _packed(x), _packed(dy)
+        tensors = (x, dy, *tensors[2:])
+        contract = describe(Api.NATURAL, *tensors, chosen, separate)
     operator = cache.compiled(contract)
     if out is None:
-        out = whole = new_output(
-            x, contract.wgrad_shape, contract.wgrad_dtype, accumulate, stream
-        )
-    operator.run(
-        Api.NATURAL,
-        x,
-        dy,
-        x_scale,
-        dy_scale,
-        offsets,
-        whole,
-        parts,
-        x_global_scale,
-        dy_global_scale,
-        stream,
-        workspace,
-    )
+        out = new_output(x, contract.wgrad_shape, contract.wgrad_dtype, accumulate, stream)
+        tensors = (*tensors[:5], out, *tensors[6:])
+    operator.run(Api.NATURAL, *tensors, stream, workspace)
     return out
+
+
+def _packed(x: Any) -> Any:
+    """`x`, packed where it is an array of float4_e2m1fn, one element per byte."""
+    return pack_fp4(x) if getattr(getattr(x, "dtype", None), "name", None) == "float4_e2m1fn" else x
 
 
 def _unwrap(operand: Quantized, scale: Any, global_scale: Any, argument: str) -> tuple[Any, ...]:

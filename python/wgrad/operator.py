@@ -278,7 +278,7 @@ class GroupedGemmWgrad:
                 raise refuse(name, "None", "given in discrete mode")
         if num_experts != experts:
             raise refuse("num_experts", repr(num_experts), f"{experts}, as sample_offsets is long")
-        if tuple(wgrad_shape) != (m, n):
+        if not isinstance(wgrad_shape, (tuple, list)) or tuple(wgrad_shape) != (m, n):
             raise refuse("wgrad_shape", repr(wgrad_shape), f"(M, N) = ({m}, {n})")
         if self._sample_wgrad_expert is not None:
             _check_expert(self._sample_wgrad_expert, m, n, contract.wgrad_dtype)
@@ -286,6 +286,8 @@ class GroupedGemmWgrad:
 
 def _check_expert(expert: Any, m: int, n: int, dtype: str) -> None:
     name = "sample_wgrad_expert"
+    if not hasattr(expert, "shape"):
+        raise refuse(name, repr(expert), f"an (M, N) = ({m}, {n}) tensor")
     if tuple(expert.shape) not in ((m, n), (m, n, 1)):
         need = f"(M, N) = ({m}, {n}), or ({m}, {n}, 1)"
         raise refuse(name, f"of shape {tuple(expert.shape)}", need)
@@ -297,11 +299,14 @@ def _check_expert(expert: Any, m: int, n: int, dtype: str) -> None:
 
 
 class GroupedGemmWgradSm100(GroupedGemmWgrad):
-    __doc__ = (GroupedGemmWgrad.__doc__ or "") + """
+    __doc__ = (
+        (GroupedGemmWgrad.__doc__ or "")
+        + """
     The drop-in name: it serves every device wgrad supports. Unlike GroupedGemmWgrad, a discrete
     execute() accepts wgrad_tensor and wgrad_ptrs at once, as the reference does: the results go
     through the pointers, and wgrad_tensor is only checked.
     """
+    )
 
     _takes_both_outputs = True
 

@@ -107,15 +107,7 @@ def pack_fp4(x: Any) -> Any:
     return numpy.ascontiguousarray(codes[:, 0::2] | (codes[:, 1::2] << 4)).T
 
 
-def pack_if_unpacked(x: Any) -> Any:
-    """`x`, packed where it is a numpy array of float4_e2m1fn."""
-    dtype = getattr(x, "dtype", None)
-    return pack_fp4(x) if getattr(dtype, "name", None) == "float4_e2m1fn" else x
-
-
-def swizzle_scales(
-    scales: Any, offsets: Any, sf_vec_size: int, *, padding: int = 0
-) -> Any:
+def swizzle_scales(scales: Any, offsets: Any, sf_vec_size: int, *, padding: int = 0) -> Any:
     """Compact (rows, cols) scale factors in the swizzled layout that wgrad reads.
 
     Args:

@@ -59,8 +59,8 @@ def explain(
 ) -> Explanation:
     """What the planner would do and why; arguments and errors as support()."""
     contract, problem = _read(x, dy, offsets, None, fields)
-    if contract is not None and device is None:
-        device = contract.device_spec
+    if contract is not None:
+        return contract.explain(Api.NATURAL, device)
     return _core.explain(problem, device or _default_device())
 
 
@@ -116,7 +116,8 @@ def _sample(
         None,
         compact_scales,
         backend,
-        natural=True,
+        False,
+        True,
     )
     separate = isinstance(out, (list, tuple))
     return _core.describe(

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from ._options import refuse
 from .natural import grouped_wgrad
 from .tuple_dict import register_pytrees
 
@@ -26,7 +27,8 @@ def grad_enabled() -> bool:
 
 def torch_dtype(name: str) -> torch.dtype:
     """torch's dtype of a canonical name; uint8 where this torch has none of that name."""
-    return _DTYPES.get(name) or getattr(torch, name, torch.uint8)
+    dtype: torch.dtype = getattr(torch, name, torch.uint8)
+    return dtype
 
 
 def new_output(
@@ -48,9 +50,11 @@ def as_stream(stream: Any, device: torch.device) -> torch.cuda.Stream:
         protocol = stream.__cuda_stream__
         stream = (protocol() if callable(protocol) else protocol)[1]
     handle = int(stream)
+    if handle == 2:
+        raise refuse("stream", "2, the per-thread stream", "a stream that torch can name")
     if handle in (0, 1):  # the legacy default stream
         return torch.cuda.default_stream(device)
-    return torch.cuda.ExternalStream(handle, device=device)
+    return torch.cuda.ExternalStream(handle, device=device)  # type: ignore[no-untyped-call]
 
 
 def current_stream(ordinal: int) -> int:

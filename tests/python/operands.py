@@ -119,9 +119,7 @@ def block_scaled(
         if compact
         else reference.swizzle(scale_codes, rows, padding)
     )
-    scale_dtype = scale_tensor_dtype or (
-        "float8_e4m3fn" if format == "nvfp4" else "float8_e8m0fnu"
-    )
+    scale_dtype = scale_tensor_dtype or ("float8_e4m3fn" if format == "nvfp4" else "float8_e8m0fnu")
     tokens = _store_elements(framework, codes, format, element, major, ends, ragged)
     scales = framework.bytes_as(np.ascontiguousarray(stored.astype(np.uint8)), scale_dtype)
     return Operand(tokens, values, scales, global_scale)

@@ -11,10 +11,11 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import wgrad
+
 import frameworks
 import operands
 import reference
-import wgrad
 
 
 def integers(framework, counts, m, n, slack=0, **kind):
@@ -49,12 +50,8 @@ def test_f008_accumulate_leaves_an_empty_expert_bit_identical(framework):
 
 def test_f011_any_stride_of_an_empty_token_axis():
     for strides in ((2, 2), (1, 1), (64, 34), (0, 0)):
-        x = np.lib.stride_tricks.as_strided(
-            np.zeros(64, ml_dtypes.bfloat16), (0, 224), strides
-        )
-        out = wgrad.grouped_wgrad(
-            x, np.zeros((0, 32), ml_dtypes.bfloat16), np.zeros(2, np.int32)
-        )
+        x = np.lib.stride_tricks.as_strided(np.zeros(64, ml_dtypes.bfloat16), (0, 224), strides)
+        out = wgrad.grouped_wgrad(x, np.zeros((0, 32), ml_dtypes.bfloat16), np.zeros(2, np.int32))
         assert out.shape == (2, 224, 32) and not out.astype(np.float32).any()
 
 

@@ -10,9 +10,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import wgrad
+
 import frameworks
 import reference
-import wgrad
 
 T, M, N = 24, 16, 32
 ENDS = np.array([8, 24], np.int32)

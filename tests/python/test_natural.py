@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import wgrad
+
 import frameworks
 import operands
 import reference
-import wgrad
 
 COUNTS = [5, 0, 37, 1, 21]
 M, N = 24, 40
@@ -171,9 +172,7 @@ def test_out_dtype_by_name_or_framework_dtype(framework, given):
     x = operands.sixteen_bit(framework, rng, ends, M)
     dy = operands.sixteen_bit(framework, rng, ends, N)
     dtype = "float32" if given == "name" else framework.dtype("float32")
-    out = wgrad.grouped_wgrad(
-        x.tokens, dy.tokens, framework.tensor(ends, "int32"), out_dtype=dtype
-    )
+    out = wgrad.grouped_wgrad(x.tokens, dy.tokens, framework.tensor(ends, "int32"), out_dtype=dtype)
     assert dtype_name(out) == "float32"
 
 
@@ -182,9 +181,7 @@ def test_accumulate_into_an_allocated_output_starts_from_zero(framework):
     ends = ends_of(COUNTS)
     x = operands.sixteen_bit(framework, rng, ends, M)
     dy = operands.sixteen_bit(framework, rng, ends, N)
-    out = wgrad.grouped_wgrad(
-        x.tokens, dy.tokens, framework.tensor(ends, "int32"), accumulate=True
-    )
+    out = wgrad.grouped_wgrad(x.tokens, dy.tokens, framework.tensor(ends, "int32"), accumulate=True)
     check(framework, out, x, dy, ends)
 
 

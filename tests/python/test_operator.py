@@ -9,10 +9,11 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import wgrad
+
 import drop_in
 import frameworks
 import reference
-import wgrad
 
 FORMATS = ["bf16", "mxfp8", "mxfp4", "nvfp4"]
 

@@ -58,7 +58,9 @@ def test_the_stub_names_what_the_extension_has():
             stub[node.name] = {
                 member.name if isinstance(member, ast.FunctionDef) else target.id
                 for member in body
-                for target in [getattr(member, "target", None) or (getattr(member, "targets", [0])[0])]
+                for target in [
+                    getattr(member, "target", None) or (getattr(member, "targets", [0])[0])
+                ]
                 if isinstance(member, (ast.FunctionDef, ast.AnnAssign, ast.Assign))
             }
     real = {name for name in dir(wgrad._core) if not name.startswith("_")}
@@ -96,7 +98,9 @@ def test_mypy_accepts_the_package_and_a_program(tmp_path):
         )
     )
     wrong = tmp_path / "wrong.py"
-    wrong.write_text("import wgrad\nsize: str = wgrad.get_grouped_gemm_wgrad_workspace_size_sm100(2)\n")
+    wrong.write_text(
+        "import wgrad\nsize: str = wgrad.get_grouped_gemm_wgrad_workspace_size_sm100(2)\n"
+    )
 
     def mypy(*arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -164,3 +168,15 @@ def test_the_version_is_the_projects():
     text = (root / "CMakeLists.txt").read_text()
     assert f"project(wgrad VERSION {wgrad.__version__}" in text
     assert f'version = "{wgrad.__version__}"' in (root / "pyproject.toml").read_text()
+
+
+def test_nvrtc_wheels_are_found_newest_first(tmp_path):
+    from wgrad._toolchain import nvrtc_wheel_folders
+
+    folders = ["nvidia/cu12/lib", "nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib"]
+    for folder in [*folders, "nvidia/cu14/lib"]:
+        (tmp_path / folder).mkdir(parents=True)
+    for folder in folders:
+        (tmp_path / folder / "libnvrtc.so.13").touch()
+    found = nvrtc_wheel_folders(["", str(tmp_path), str(tmp_path)])
+    assert found == [str(tmp_path / f) for f in (folders[1], folders[0], folders[2])]

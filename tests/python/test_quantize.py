@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import wgrad
+
 import frameworks
 import reference
-import wgrad
 
 VEC = {"mxfp8": 32, "mxfp4": 32, "nvfp4": 16}
 ROWS, COUNTS = 72, [40, 0, 96, 18]
@@ -52,7 +53,7 @@ def test_decodes_close_to_the_source(framework, format, source):
     assert type(q.elements) is type(x) and q.format == format and q.sf_vec_size == VEC[format]
     got = dequantised(framework, q, ends, ROWS)
     want = framework.to_numpy(x)
-    # Of a block's largest value: half a step, or what saturates between it and the next power of two.
+    # Of a block's largest value: half a step, or what saturates below the next power of two.
     tolerance = {"mxfp8": 1 / 8, "mxfp4": 1 / 4, "nvfp4": 1 / 4}[format]
     begin = 0
     for end in ends:
@@ -74,7 +75,9 @@ def test_feeds_grouped_wgrad(framework, format, compact, order):
     dy = framework.tensor(rng.standard_normal((int(ends[-1]), 40)), "float32")
     plain = [wgrad.quantize(t, offsets, format) for t in (x, dy)]
     expected = reference.product(
-        dequantised(framework, plain[0], ends, ROWS), dequantised(framework, plain[1], ends, 40), ends
+        dequantised(framework, plain[0], ends, ROWS),
+        dequantised(framework, plain[1], ends, 40),
+        ends,
     )
     kind = {"compact": compact, "input_order": order, "scale_padding": 0 if compact else 0xFF}
     operands = [wgrad.quantize(t, offsets, format, **kind) for t in (x, dy)]
@@ -102,7 +105,9 @@ def test_feeds_the_drop_in_functions(framework):
     ends = reference.offsets([64, 32])
     offsets = framework.tensor(ends, "int32")
     a, b = (
-        wgrad.quantize(framework.tensor(rng.standard_normal((96, rows)), "float32"), offsets, "nvfp4")
+        wgrad.quantize(
+            framework.tensor(rng.standard_normal((96, rows)), "float32"), offsets, "nvfp4"
+        )
         for rows in (16, 32)
     )
     (out,) = wgrad.grouped_gemm_wgrad_wrapper_sm100(
@@ -159,7 +164,10 @@ REFUSED = {
     "element": ({"element": "int8"}, "element is int8; it must be one of"),
     "major": ({"major": "n"}, "major is 'n'; it must be 'k' or 'mn'"),
     "rank": ({"x": np.ones(4, np.float32)}, r"x is of shape \(4,\); it must be 2-D, \(T, rows\)"),
-    "offsets": ({"offsets": np.array([8.0])}, "offsets is float64 .*; it must be a contiguous int32"),
+    "offsets": (
+        {"offsets": np.array([8.0])},
+        "offsets is float64 .*; it must be a contiguous int32",
+    ),
     "offset values": ({"offsets": np.array([9, 4], np.int32)}, "offsets"),
 }
 

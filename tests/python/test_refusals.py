@@ -8,11 +8,12 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import wgrad
+
 import drop_in
 import frameworks
 import operands
 import reference
-import wgrad
 
 BF16 = ml_dtypes.bfloat16
 T, M, N, E = 24, 16, 32, 2
@@ -55,8 +56,10 @@ def unaligned(shape, dtype):
     """Memory one element past a 16-byte boundary."""
     raw = np.zeros(int(np.prod(shape)) * np.dtype(dtype).itemsize + 64, np.uint8)
     start = -raw.ctypes.data % 64 + np.dtype(dtype).itemsize
-    return raw[start : start + int(np.prod(shape)) * np.dtype(dtype).itemsize].view(dtype).reshape(
-        shape
+    return (
+        raw[start : start + int(np.prod(shape)) * np.dtype(dtype).itemsize]
+        .view(dtype)
+        .reshape(shape)
     )
 
 
@@ -72,7 +75,10 @@ NATURAL = {
         "DLPack or the buffer protocol",
     ),
     "None": ({"dy": None}, "dy is a NoneType; it must be a tensor"),
-    "rank of x": ({"x": np.ones((2, 3, 4), BF16)}, "x is of shape (2, 3, 4); it must be 2-D, (T, M)"),
+    "rank of x": (
+        {"x": np.ones((2, 3, 4), BF16)},
+        "x is of shape (2, 3, 4); it must be 2-D, (T, M)",
+    ),
     "rank of dy": ({"dy": np.ones(4, BF16)}, "dy is of shape (4,); it must be 2-D, (T, N)"),
     "rank of offsets": (
         {"offsets": np.ones((1, 2), np.int32)},
@@ -183,6 +189,10 @@ NATURAL = {
     "out_dtype contradicts out": (
         {"out": np.ones((E, M, N), np.float32), "out_dtype": "bfloat16"},
         "out_dtype is bfloat16; it must be None or float32, the dtype of the given output",
+    ),
+    "empty list": (
+        {"out": []},
+        "out is an empty list; it must be a list of (M, N) tensors, one per expert",
     ),
     "list too short": (
         {"out": [np.ones((M, N), BF16)]},
@@ -385,7 +395,10 @@ CLASS = {
         discrete(num_experts=3),
         "num_experts is 3; it must be 2, as sample_offsets is long",
     ),
-    "shape": (discrete(wgrad_shape=(M, M)), "wgrad_shape is (16, 16); it must be (M, N) = (16, 32)"),
+    "shape": (
+        discrete(wgrad_shape=(M, M)),
+        "wgrad_shape is (16, 16); it must be (M, N) = (16, 32)",
+    ),
     "expert sample": (
         discrete(sample_wgrad_expert=np.zeros((M, M), BF16)),
         "sample_wgrad_expert is of shape (16, 16); it must be (M, N) = (16, 32), or (16, 32, 1)",
@@ -394,7 +407,10 @@ CLASS = {
         discrete(sample_wgrad_expert=np.zeros((M, N), np.float32)),
         "sample_wgrad_expert is float32; it must be bfloat16, as wgrad_dtype says",
     ),
-    "rank": (samples(sample_a=np.ones(3, BF16)), "sample_a is of shape (3,); it must be 2-D, (M, T)"),
+    "rank": (
+        samples(sample_a=np.ones(3, BF16)),
+        "sample_a is of shape (3,); it must be 2-D, (M, T)",
+    ),
     "offsets": (
         samples(sample_offsets=np.array([1, 2, 3, 4], np.int32)),
         "sample_offsets is of shape (4,); it must be (2,), one end per expert of sample_wgrad",

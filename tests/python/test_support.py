@@ -77,6 +77,8 @@ def test_explain_names_the_plan_and_what_has_no_effect():
     refused = wgrad.explain(problem(n=43))
     assert refused.candidates[0].reasons[0].rule == "row-alignment"
     assert wgrad.explain(*tensors()).candidates
+    explained = wgrad.explain(*tensors(width=43))
+    assert explained.candidates[0].reasons[0].field == "out row pitch"
 
 
 def test_devices_begin_with_the_cpu():

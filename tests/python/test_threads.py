@@ -8,8 +8,9 @@ import time
 import ml_dtypes
 import numpy as np
 
-import reference
 import wgrad
+
+import reference
 
 
 def test_one_operator_from_many_threads():

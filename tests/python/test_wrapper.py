@@ -8,12 +8,13 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import wgrad
+from wgrad import grouped_gemm_wgrad_wrapper_sm100 as wrapper
+
 import drop_in
 import frameworks
 import operands
 import reference
-import wgrad
-from wgrad import grouped_gemm_wgrad_wrapper_sm100 as wrapper
 
 FORMATS = ["bf16", "mxfp8", "mxfp4", "nvfp4"]
 CACHE = wgrad._cache_of_GroupedGemmWgradSm100Objects
@@ -64,9 +65,7 @@ def test_tensor_and_pointers_return_the_tensor(framework):
     case = drop_in.call(framework, np.random.default_rng(3), "bf16", drop_in.GROUPS)
     out = framework.full((2, drop_in.M, drop_in.N), np.nan, "bfloat16")
     table = drop_in.pointers(framework, [out[0], out[1]])
-    result = wrapper(
-        **case["tensors"], output_mode="discrete", wgrad_tensor=out, wgrad_ptrs=table
-    )
+    result = wrapper(**case["tensors"], output_mode="discrete", wgrad_tensor=out, wgrad_ptrs=table)
     assert result["wgrad_tensor"] is out
     check(framework, out, case["expected"])
 
@@ -275,9 +274,7 @@ def test_one_key_serves_what_the_dtype_and_the_caller_say_alike(framework):
     out = framework.full((2, drop_in.M, drop_in.N), np.nan, "float32")
     table = drop_in.pointers(framework, [out[0], out[1]])
     wrapper(**case["tensors"], output_mode="discrete", wgrad_tensor=out, wgrad_ptrs=table)
-    wrapper(
-        **case["tensors"], output_mode="discrete", wgrad_ptrs=table, wgrad_dtype="float32"
-    )
+    wrapper(**case["tensors"], output_mode="discrete", wgrad_ptrs=table, wgrad_dtype="float32")
     assert len(CACHE) == 1
     np.testing.assert_array_equal(framework.to_numpy(out), case["expected"])
 
