@@ -24,6 +24,9 @@ WGRAD_DEVICE u32 lane_index() {
 WGRAD_DEVICE u32 warp_uniform(u32 value) {
   return emu::shuffle(value, 0);
 }
+WGRAD_DEVICE void warp_sync() {
+  emu::warp_sync();
+}
 WGRAD_DEVICE void cta_sync() {
   emu::cta_sync();
 }

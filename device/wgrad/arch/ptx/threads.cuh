@@ -24,6 +24,11 @@ WGRAD_DEVICE u32 warp_uniform(u32 value) {
   return __shfl_sync(0xffffffffu, value, 0);
 }
 
+// The 32 threads of a warp, also where they have parted.
+WGRAD_DEVICE void warp_sync() {
+  asm volatile("bar.warp.sync 0xffffffff;" ::: "memory");
+}
+
 // All threads of the CTA.
 WGRAD_DEVICE void cta_sync() {
   asm volatile("barrier.sync 0;" ::: "memory");
