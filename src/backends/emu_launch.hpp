@@ -3,19 +3,12 @@
 
 #include <cstdint>
 
+#include "backends/emu_kernel.hpp"
 #include "emu/machine.hpp"
 #include "wgrad/operands.hpp"
 #include "wgrad/problem.hpp"
-#include "wgrad/shared/config.hpp"
-#include "wgrad/shared/params.hpp"
 
 namespace wgrad::backends {
-
-/// A kernel compiled for the emulated machine with one fixed configuration.
-struct EmuKernel {
-  shared::Config config;
-  void (*run)(const shared::KernelParams&) = nullptr;
-};
 
 struct EmuSettings {
   std::int32_t sm_count = 4;

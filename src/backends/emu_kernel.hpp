@@ -1,0 +1,15 @@
+// A kernel compiled for the emulated machine. Without public headers: device code beside it has its
+// own OutputMode and InputType.
+#pragma once
+
+#include "wgrad/shared/config.hpp"
+#include "wgrad/shared/params.hpp"
+
+namespace wgrad::backends {
+
+struct EmuKernel {
+  shared::Config config;  ///< fixed at compile time
+  void (*run)(const shared::KernelParams&) = nullptr;
+};
+
+}  // namespace wgrad::backends

@@ -1,0 +1,189 @@
+#include "emu/kernel_case.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "backends/emu_launch.hpp"
+#include "support/instance.hpp"
+#include "support/random.hpp"
+#include "wgrad/scale_layout.hpp"
+
+namespace wgrad::test {
+namespace {
+
+using shared::Config;
+using shared::OperandLayout;
+
+constexpr std::int64_t kCounts[] = {0, 0, 1, 7, 8, 13, 63, 64, 65, 128, 130, 200};
+
+std::int64_t unit_of(OperandLayout layout) {
+  if (layout == OperandLayout::kMnMajorBlocked) return 64;
+  return layout == OperandLayout::kMnMajor ? 8 : 1;
+}
+
+// Extents that reach into one, two or three tiles, of the kind the layout is for.
+std::int64_t random_extent(Random& random, OperandLayout layout, std::int64_t most) {
+  const std::int64_t unit = unit_of(layout);
+  std::int64_t extent = unit * random.integer(1, most / unit);
+  if (layout == OperandLayout::kMnMajor && extent % 64 == 0) extent += 8;
+  return extent;
+}
+
+DType output_dtype(shared::OutputType type) {
+  if (type == shared::OutputType::kFp32) return DType::kF32;
+  return type == shared::OutputType::kBf16 ? DType::kBf16 : DType::kF16;
+}
+
+Case full_case(const KernelCase& k) {
+  const Config& c = kernels()[k.kernel].config;
+  Case full;
+  Problem& p = full.problem;
+  p.m = k.m;
+  p.n = k.n;
+  p.a_dtype = p.b_dtype = c.input == shared::InputType::kBf16 ? DType::kBf16 : DType::kF16;
+  p.a_major = shared::is_mn_major(c.a) ? Major::kMn : Major::kK;
+  p.b_major = shared::is_mn_major(c.b) ? Major::kMn : Major::kK;
+  p.input_order = shared::uses_loader(c) ? InputOrder::kTensorRagged : InputOrder::kTensor2d;
+  p.wgrad_dtype = output_dtype(c.output);
+  p.output_mode =
+      c.output_mode == shared::OutputMode::kDense ? OutputMode::kDense : OutputMode::kDiscrete;
+  p.accumulate = c.accumulate;
+  const std::int64_t unit = 16 / shared::output_bytes(c);
+  p.wgrad_row_pitch = round_up(k.n, unit) + k.pitch_pad * unit;
+  if (p.output_mode == OutputMode::kDense) p.wgrad_expert_stride = p.m * p.wgrad_row_pitch;
+  full.counts = k.counts;
+  full.slack = k.slack;
+  full.a_pad = k.a_pad;
+  full.b_pad = k.b_pad;
+  full.seed = k.data_seed;
+  full.problem = problem(full);
+  return full;
+}
+
+}  // namespace
+
+KernelCase random_kernel_case(std::size_t kernel, std::uint64_t number) {
+  const Config& c = kernels()[kernel].config;
+  Random random(number * 1000003 + kernel);
+  KernelCase k;
+  k.kernel = kernel;
+  k.m = random_extent(random, c.a, 128 * c.cluster_m + 64);
+  k.n = random_extent(random, c.b, c.tile_n + 64);
+  if (!c.partial_columns) k.n = round_up(k.n, std::int64_t{16 / shared::output_bytes(c)});
+  const std::int64_t experts = random.integer(1, 4);
+  for (std::int64_t e = 0; e < experts; ++e) k.counts.push_back(random.pick(kCounts));
+  k.slack = random.chance(0.5) ? random.integer(1, 70) : 0;
+  k.a_pad = random.chance(0.3) ? random.integer(1, 3) : 0;
+  k.b_pad = random.chance(0.3) ? random.integer(1, 3) : 0;
+  k.pitch_pad = random.chance(0.3) ? random.integer(1, 3) : 0;
+  k.data_seed = number;
+  k.seed = random.next() % 1000000;
+  return k;
+}
+
+std::string verdict(const KernelCase& k) {
+  const backends::EmuKernel& kernel = kernels()[k.kernel];
+  const Case full = full_case(k);
+  if (!backends::serves(kernel.config, full.problem)) return "the kernel does not serve this case";
+  const CaseData data(full);
+  Instance instance(data, host_device());
+  shared::FaultRecord record{};
+  backends::EmuSettings settings;
+  settings.adversary = {.seed = k.seed, .step_limit = 20'000'000};
+  const emu::Outcome outcome =
+      backends::launch_emulated(kernel, full.problem, instance.operands(), settings, record);
+  if (outcome.fault) return outcome.fault->text();
+  if (record.kind != 0) return fmt::format("the kernel reports data fault {}", record.kind);
+  const Bytes got = instance.output(), want = oracle_output(data);
+  const auto different = std::mismatch(got.begin(), got.end(), want.begin()).first;
+  if (different == got.end()) return "";
+  return fmt::format("wrong result: first at byte {} of {} of the output image",
+                     different - got.begin(), got.size());
+}
+
+KernelCase shrink(KernelCase best) {
+  const auto fails = [](const KernelCase& c) {
+    const std::string v = verdict(c);
+    return !v.empty() && v.find("does not serve") == std::string::npos;
+  };
+  const auto attempt = [&](auto change) {
+    KernelCase smaller = best;
+    change(smaller);
+    if (arguments(smaller) == arguments(best) || !fails(smaller)) return false;
+    best = smaller;
+    return true;
+  };
+  const Config& c = kernels()[best.kernel].config;
+  bool again = true;
+  while (again) {
+    again = false;
+    for (std::size_t e = 0; e < best.counts.size() && best.counts.size() > 1; ++e) {
+      again |=
+          attempt([&](KernelCase& k) { k.counts.erase(k.counts.begin() + static_cast<long>(e)); });
+    }
+    for (std::size_t e = 0; e < best.counts.size(); ++e) {
+      again |= attempt([&](KernelCase& k) { k.counts[e] /= 2; });
+    }
+    again |= attempt([](KernelCase& k) { k.slack = k.a_pad = k.b_pad = k.pitch_pad = 0; });
+    again |= attempt([&](KernelCase& k) {
+      k.m = std::max(unit_of(c.a), k.m / 2 / unit_of(c.a) * unit_of(c.a));
+    });
+    again |= attempt([&](KernelCase& k) {
+      k.n = std::max(unit_of(c.b), k.n / 2 / unit_of(c.b) * unit_of(c.b));
+    });
+  }
+  return best;
+}
+
+std::string arguments(const KernelCase& k) {
+  return fmt::format(
+      "--kernel {} --m {} --n {} --counts {} --slack {} --a-pad {} --b-pad {} --pitch-pad {} "
+      "--data-seed {} --seed {}",
+      k.kernel, k.m, k.n, fmt::join(k.counts, ","), k.slack, k.a_pad, k.b_pad, k.pitch_pad,
+      k.data_seed, k.seed);
+}
+
+KernelCase parse(const std::vector<std::string>& args) {
+  KernelCase k;
+  for (std::size_t i = 0; i + 1 < args.size(); i += 2) {
+    const std::string& name = args[i];
+    const std::string& value = args[i + 1];
+    if (name == "--counts") {
+      std::size_t at = 0;
+      while (at < value.size()) {
+        const std::size_t comma = std::min(value.find(',', at), value.size());
+        k.counts.push_back(std::stoll(value.substr(at, comma - at)));
+        at = comma + 1;
+      }
+      continue;
+    }
+    const auto number = static_cast<std::uint64_t>(std::stoull(value));
+    const auto size = static_cast<std::int64_t>(number);
+    if (name == "--kernel")
+      k.kernel = number;
+    else if (name == "--m")
+      k.m = size;
+    else if (name == "--n")
+      k.n = size;
+    else if (name == "--slack")
+      k.slack = size;
+    else if (name == "--a-pad")
+      k.a_pad = size;
+    else if (name == "--b-pad")
+      k.b_pad = size;
+    else if (name == "--pitch-pad")
+      k.pitch_pad = size;
+    else if (name == "--data-seed")
+      k.data_seed = number;
+    else if (name == "--seed")
+      k.seed = number;
+    else
+      throw std::invalid_argument("unknown argument " + name);
+  }
+  return k;
+}
+
+}  // namespace wgrad::test

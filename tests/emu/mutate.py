@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""Breaks the SM90 kernel in one place at a time and shows that the emulator notices.
+
+usage: mutate.py --source DIR --link "ARGUMENTS" [--ci] [--only TEXT] [--jobs N] [--problems N] [--work DIR] [--table]
+
+--link: what the linker needs besides the kernel: libraries of the fuzzing harness and of wgrad.
+Exit status 0: every mutant was caught, or is known to be equivalent, and the unbroken kernels pass.
+"""
+import argparse
+import concurrent.futures
+import hashlib
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from mutants import CI, EQUIVALENT, MUTANTS  # noqa: E402
+
+FLAGS = "-std=c++20 -O1 -w -DWGRAD_EMU".split()
+
+
+class Bench:
+    def __init__(self, args):
+        self.source = pathlib.Path(args.source)
+        self.link = args.link.split()
+        self.problems = args.problems
+        self.compiler = args.compiler
+        self.work = pathlib.Path(args.work or tempfile.mkdtemp(prefix="wgrad-mutants-"))
+
+    def text(self, file):
+        return (self.source / "device/wgrad" / file).read_text()
+
+    def overlay(self, name, file, old, new):
+        """A folder that shadows one device file."""
+        original = self.text(file)
+        if original.count(old) != 1:
+            raise ValueError(f"{name}: the text stands {original.count(old)} times in {file}, not once")
+        folder = self.work / hashlib.sha256(name.encode()).hexdigest()[:12]
+        target = folder / "wgrad" / file
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(original.replace(old, new))
+        return folder
+
+    def build(self, kernel, overlay):
+        folder = overlay or self.work / f"kernel{kernel}"
+        folder.mkdir(parents=True, exist_ok=True)
+        includes = [f"-I{overlay}"] if overlay else []
+        includes += [f"-I{self.source / d}" for d in ("tests", "device", "src", "include", ".")]
+        binary = folder / "fuzz"
+        command = [*self.compiler.split(), *FLAGS, f"-DWGRAD_ONLY_KERNEL={kernel}", *includes,
+                   str(self.source / "tests/emu/kernel_list.cpp"), "-o", str(binary), *self.link]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise ValueError(f"does not compile: {done.stderr[:600]}")
+        return binary
+
+    def verdict(self, binary):
+        """First line of what the harness found, or '' when everything was right."""
+        try:
+            done = subprocess.run([str(binary), "--problems", str(self.problems), "--shrink", "0"],
+                                  capture_output=True, text=True, timeout=300)
+        except subprocess.TimeoutExpired:
+            return "never ends"
+        if done.returncode == 0:
+            return ""
+        lines = done.stdout.strip().splitlines()
+        return lines[0] if lines else f"ended with status {done.returncode}"
+
+    def judge(self, mutant):
+        name, file, old, new, kernel = mutant
+        return name, self.verdict(self.build(kernel, self.overlay(name, file, old, new)))
+
+
+def short(verdict):
+    return verdict.split("failed: ")[-1][:110]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--source", required=True)
+    parser.add_argument("--link", required=True)
+    parser.add_argument("--compiler", default="c++")
+    parser.add_argument("--work")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--ci", action="store_true")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--problems", type=int, default=8)
+    args = parser.parse_args()
+    bench = Bench(args)
+    chosen = [m for m in MUTANTS if args.only in m[0] and (not args.ci or m[0] in CI)]
+    if not chosen:
+        sys.exit("no such mutant")
+    bad = 0
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        kernels = sorted({m[4] for m in chosen})
+        for kernel, verdict in zip(kernels, pool.map(lambda k: bench.verdict(bench.build(k, None)), kernels)):
+            if verdict:
+                bad += 1
+                print(f"kernel {kernel} fails unbroken: {short(verdict)}", flush=True)
+        for name, verdict in pool.map(bench.judge, chosen):
+            if not verdict and name not in EQUIVALENT:
+                bad += 1
+            outcome = short(verdict) if verdict else "SURVIVES: " + EQUIVALENT.get(name, "unexplained")
+            print(f"{name:48} {outcome}", flush=True)
+    print(f"{len(chosen)} mutants, {bad} findings")
+    sys.exit(1 if bad else 0)
+
+
+if __name__ == "__main__":
+    main()
