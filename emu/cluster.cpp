@@ -90,6 +90,7 @@ Cluster::Cluster(const Launch& launch, GlobalMemory& memory, StackPool& stacks,
   eager_weight_ = random_.below(4);
   lazy_weight_ = 1 + random_.below(4);
   history_.threads_per_cta = launch.threads;
+  history_.first_cta = index * launch.cluster_size;
   history_.proxy_fences.resize(launch.cluster_size * launch.threads);
   history_.init_fences.resize(launch.cluster_size * launch.threads);
   barrier_.gate = std::make_unique<Gate>(clocks_);

@@ -326,6 +326,9 @@ void execute_wgmma(Warpgroup& warpgroup);
 /// Waits for the other lanes of the warp, as a .sync.aligned instruction does; orders no memory.
 void converge(Thread& thread, const char* what);
 
+/// In a programmatic launch, global memory may be used only after grid_dependency_wait().
+void check_dependency(const Thread& thread);
+
 // What a thread's exit checks and releases.
 void leave(Thread& thread);
 

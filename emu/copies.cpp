@@ -46,12 +46,6 @@ Coordinates copy_of(const std::int32_t* x, std::uint32_t rank) {
   return all;
 }
 
-void check_dependency(const Thread& thread) {
-  if (!thread.cluster->launch().programmatic || thread.grid_waited) return;
-  throw FaultError(FaultKind::kRace,
-                   "global memory used before grid_dependency_wait() in a programmatic launch");
-}
-
 // The copy engine writes whole 16-byte units of a row, past the tensor's edge too.
 void widen(BoxRow& row) {
   row.first = row.first / 16 * 16;

@@ -34,13 +34,13 @@ void check_global(std::uint64_t address, std::uint32_t bytes, const char* action
                    fmt::format("{} of {} bytes of global memory at {:#x}", action, bytes, address));
 }
 
+}  // namespace
+
 void check_dependency(const Thread& thread) {
   if (!thread.cluster->launch().programmatic || thread.grid_waited) return;
   throw FaultError(FaultKind::kRace,
                    "global memory used before grid_dependency_wait() in a programmatic launch");
 }
-
-}  // namespace
 
 std::uint32_t shared_base() {
   return me().cta->base;

@@ -39,8 +39,8 @@ bool History::ordered(const Access& earlier, const ClockView& view) const {
 std::string History::describe(const Access& access) const {
   if ((access.who & kAsync) == 0) {
     const std::uint32_t thread = access.who % threads_per_cta;
-    return fmt::format("CTA {} warp {} lane {}", access.who / threads_per_cta, thread / 32,
-                       thread % 32);
+    return fmt::format("CTA {} warp {} lane {}", first_cta + access.who / threads_per_cta,
+                       thread / 32, thread % 32);
   }
   const OpRecord& op = ops[access.who & ~kAsync];
   return fmt::format("{} #{} of CTA {} warp {} lane {}{}", verb(op.kind), access.who & ~kAsync,

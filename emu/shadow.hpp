@@ -40,6 +40,7 @@ struct History {
   std::vector<FenceLog> proxy_fences;  // by thread agent
   std::vector<FenceLog> init_fences;   // of mbarrier initialisation, by thread agent
   std::uint32_t threads_per_cta = 0;
+  std::uint32_t first_cta = 0;  // of the cluster, for messages
 
   bool ordered(const Access& earlier, const ClockView& view) const;
   bool complete_for(const OpRecord& op, const ClockView& view) const;

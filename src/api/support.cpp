@@ -11,8 +11,6 @@ namespace wgrad {
 namespace api {
 namespace {
 
-constexpr std::string_view kReference = "reference";
-
 Reason no_such_backend(std::string_view wanted) {
   std::string names;
   for (const backends::Backend* backend : backends::all()) {
@@ -38,7 +36,7 @@ Choice choose(const Problem& problem, const DeviceSpec& device, std::string_view
   for (const backends::Backend* backend : backends::all()) {
     const bool named = backend->name() == wanted;
     known = known || named;
-    if (wanted.empty() ? backend->name() == kReference : !named) continue;
+    if (wanted.empty() ? backend->only_by_name() : !named) continue;
     std::vector<Reason> limits = backend->limits(problem, device);
     if (limits.empty()) return {backend, backend->candidates(problem, device).front(), {}};
     choice.reasons.insert(choice.reasons.end(), std::make_move_iterator(limits.begin()),

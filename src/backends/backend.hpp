@@ -38,6 +38,8 @@ class Backend {
   virtual ~Backend() = default;
 
   virtual std::string_view name() const noexcept = 0;
+  /// Never chosen unless PrepareOptions::backend names it.
+  virtual bool only_by_name() const noexcept { return false; }
   /// Limits beyond the contract's: wrong kind of device, formats or shapes without a kernel.
   virtual std::vector<Reason> limits(const Problem& problem, const DeviceSpec& device) const = 0;
   /// Best first; empty exactly when limits() is not.

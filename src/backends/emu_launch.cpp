@@ -122,6 +122,12 @@ std::vector<emu::SharedRegion> regions_of(const Config& c) {
       {"order", s.order, 2, static_cast<std::uint32_t>(shared::kMaxOrderedExperts)}};
 }
 
+/// kMnMajor loads any extent.
+bool loads(OperandLayout kernel, OperandLayout wanted) {
+  return kernel == wanted ||
+         (kernel == OperandLayout::kMnMajor && wanted == OperandLayout::kMnMajorBlocked);
+}
+
 }  // namespace
 
 bool serves(const Config& c, const Problem& p) {
@@ -130,8 +136,8 @@ bool serves(const Config& c, const Problem& p) {
                                                         : shared::OutputMode::kDiscrete;
   const shared::OutputType output = output_type(p.wgrad_dtype);
   return c.input == input_type(p.a_dtype) && c.output == output &&
-         c.a == layout_of(p.a_major, p.input_order, p.m) &&
-         c.b == layout_of(p.b_major, p.input_order, p.n) && c.output_mode == mode &&
+         loads(c.a, layout_of(p.a_major, p.input_order, p.m)) &&
+         loads(c.b, layout_of(p.b_major, p.input_order, p.n)) && c.output_mode == mode &&
          c.accumulate == p.accumulate &&
          (c.partial_columns || !shared::needs_partial_columns(output, p.n));
 }

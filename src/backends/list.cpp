@@ -6,6 +6,9 @@
 #ifdef WGRAD_WITH_ONEDNN
 #include "backends/cpu_backend.hpp"
 #endif
+#ifdef WGRAD_WITH_EMU
+#include "backends/emu_backend.hpp"
+#endif
 
 namespace wgrad::backends {
 
@@ -14,6 +17,9 @@ std::span<const Backend* const> all() {
       &cuda_backend(),
 #ifdef WGRAD_WITH_ONEDNN
       &cpu_backend(),
+#endif
+#ifdef WGRAD_WITH_EMU
+      &emu_backend(),
 #endif
       &reference_backend(),
   };

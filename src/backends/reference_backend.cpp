@@ -27,6 +27,7 @@ class ReferenceKernel final : public Kernel {
 class ReferenceBackend final : public Backend {
  public:
   std::string_view name() const noexcept override { return "reference"; }
+  bool only_by_name() const noexcept override { return true; }
 
   std::vector<Reason> limits(const Problem&, const DeviceSpec& device) const override {
     if (device.kind == DeviceKind::kCpu) return {};

@@ -27,6 +27,7 @@ Environment read_environment() {
   env.xdg_cache_home = get("XDG_CACHE_HOME").value_or("");
   env.nvrtc_library = get("WGRAD_NVRTC").value_or("");
   env.cuda_home = get("CUDA_HOME").value_or(get("CUDA_PATH").value_or(""));
+  env.emu_seed = get_int("WGRAD_EMU_SEED");
   env.log_level = get_int("WGRAD_LOG");
   return env;
 }

@@ -14,7 +14,8 @@ struct Environment {
   std::string xdg_cache_home;            ///< XDG_CACHE_HOME
   std::string nvrtc_library;             ///< WGRAD_NVRTC: path of libnvrtc
   std::string cuda_home;                 ///< CUDA_HOME or CUDA_PATH
-  int log_level = 0;                     ///< WGRAD_LOG: 0 silent, 1 events, 2 details
+  int emu_seed = 0;   ///< WGRAD_EMU_SEED: first schedule of an emulated operator; 0: 1
+  int log_level = 0;  ///< WGRAD_LOG: 0 silent, 1 events, 2 details
 };
 
 /// Reads the environment anew; call at preparation time, never per run.

@@ -15,7 +15,7 @@ namespace {
 using namespace wgrad::test;
 
 int replay(const std::vector<std::string>& args) {
-  const std::string result = verdict(parse(args));
+  const std::string result = verdict(parse(args)).text;
   fmt::print("{}\n", result.empty() ? "right" : result);
   return result.empty() ? 0 : 1;
 }
@@ -43,20 +43,23 @@ int sweep(const Plan& plan) {
   const auto elapsed = [&] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   };
-  std::uint64_t done = 0;
+  std::uint64_t done = 0, switches = 0, wgmmas = 0;
   for (; done < plan.problems && elapsed() < plan.seconds; ++done) {
     const std::uint64_t number = plan.first + done;
     const KernelCase c = random_kernel_case(number % kernels().size(), number);
-    const std::string result = verdict(c);
+    const auto [result, stats] = verdict(c);
+    switches += stats.switches;
+    wgmmas += stats.wgmmas;
     if (result.empty()) continue;
     fmt::print("problem {} failed: {}\n", number, result);
     if (!plan.shrink) return 1;
     const KernelCase small = shrink(c);
-    fmt::print("smallest: {}\nreplay: emu_fuzz {}\n", verdict(small), arguments(small));
+    fmt::print("smallest: {}\nreplay: emu_fuzz {}\n", verdict(small).text, arguments(small));
     return 1;
   }
   if (done == 0) return fmt::print("no problem was run\n"), 1;
-  fmt::print("{} problems right over {} kernels in {:.1f} s\n", done, kernels().size(), elapsed());
+  fmt::print("{} problems right over {} kernels in {:.1f} s: {} fiber switches, {} wgmmas\n", done,
+             kernels().size(), elapsed(), switches, wgmmas);
   return 0;
 }
 

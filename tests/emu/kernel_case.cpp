@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 
 #include "backends/emu_launch.hpp"
@@ -37,6 +38,16 @@ DType output_dtype(shared::OutputType type) {
   return type == shared::OutputType::kBf16 ? DType::kBf16 : DType::kF16;
 }
 
+// A neighbour that reads a token too many gets a NaN: infinity times a masked zero.
+void make_infinite(LogicalData& data) {
+  for (std::size_t e = 0; e + 1 < data.a.begins.size(); ++e) {
+    if (data.a.begins[e] == data.a.begins[e + 1]) continue;
+    const std::int64_t last = data.a.begins[e + 1] - 1;
+    data.a.set(0, last, std::numeric_limits<double>::infinity());
+    for (std::int64_t row = 0; row < data.b.rows; ++row) data.b.set(row, last, 1.0);
+  }
+}
+
 Case full_case(const KernelCase& k) {
   const Config& c = kernels()[k.kernel].config;
   Case full;
@@ -59,6 +70,7 @@ Case full_case(const KernelCase& k) {
   full.a_pad = k.a_pad;
   full.b_pad = k.b_pad;
   full.seed = k.data_seed;
+  if (k.infinite) full.adjust = make_infinite;
   full.problem = problem(full);
   return full;
 }
@@ -79,34 +91,41 @@ KernelCase random_kernel_case(std::size_t kernel, std::uint64_t number) {
   k.a_pad = random.chance(0.3) ? random.integer(1, 3) : 0;
   k.b_pad = random.chance(0.3) ? random.integer(1, 3) : 0;
   k.pitch_pad = random.chance(0.3) ? random.integer(1, 3) : 0;
+  k.sms = c.cluster_m * static_cast<int>(random.integer(1, 2));
+  k.infinite = random.chance(0.3);
   k.data_seed = number;
   k.seed = random.next() % 1000000;
   return k;
 }
 
-std::string verdict(const KernelCase& k) {
+Verdict verdict(const KernelCase& k) {
   const backends::EmuKernel& kernel = kernels()[k.kernel];
   const Case full = full_case(k);
-  if (!backends::serves(kernel.config, full.problem)) return "the kernel does not serve this case";
+  if (!backends::serves(kernel.config, full.problem))
+    return {"the kernel does not serve this case", {}};
   const CaseData data(full);
   Instance instance(data, host_device());
   shared::FaultRecord record{};
   backends::EmuSettings settings;
+  settings.sm_count = k.sms;
   settings.adversary = {.seed = k.seed, .step_limit = 20'000'000};
   const emu::Outcome outcome =
       backends::launch_emulated(kernel, full.problem, instance.operands(), settings, record);
-  if (outcome.fault) return outcome.fault->text();
-  if (record.kind != 0) return fmt::format("the kernel reports data fault {}", record.kind);
+  if (outcome.fault) return {outcome.fault->text(), outcome.stats};
+  if (record.kind != 0) {
+    return {fmt::format("the kernel reports data fault {}", record.kind), outcome.stats};
+  }
   const Bytes got = instance.output(), want = oracle_output(data);
   const auto different = std::mismatch(got.begin(), got.end(), want.begin()).first;
-  if (different == got.end()) return "";
-  return fmt::format("wrong result: first at byte {} of {} of the output image",
-                     different - got.begin(), got.size());
+  if (different == got.end()) return {"", outcome.stats};
+  return {fmt::format("wrong result: first at byte {} of {} of the output image",
+                      different - got.begin(), got.size()),
+          outcome.stats};
 }
 
 KernelCase shrink(KernelCase best) {
   const auto fails = [](const KernelCase& c) {
-    const std::string v = verdict(c);
+    const std::string v = verdict(c).text;
     return !v.empty() && v.find("does not serve") == std::string::npos;
   };
   const auto attempt = [&](auto change) {
@@ -141,9 +160,9 @@ KernelCase shrink(KernelCase best) {
 std::string arguments(const KernelCase& k) {
   return fmt::format(
       "--kernel {} --m {} --n {} --counts {} --slack {} --a-pad {} --b-pad {} --pitch-pad {} "
-      "--data-seed {} --seed {}",
-      k.kernel, k.m, k.n, fmt::join(k.counts, ","), k.slack, k.a_pad, k.b_pad, k.pitch_pad,
-      k.data_seed, k.seed);
+      "--sms {} --infinite {} --data-seed {} --seed {}",
+      k.kernel, k.m, k.n, fmt::join(k.counts, ","), k.slack, k.a_pad, k.b_pad, k.pitch_pad, k.sms,
+      k.infinite ? 1 : 0, k.data_seed, k.seed);
 }
 
 KernelCase parse(const std::vector<std::string>& args) {
@@ -176,6 +195,10 @@ KernelCase parse(const std::vector<std::string>& args) {
       k.b_pad = size;
     else if (name == "--pitch-pad")
       k.pitch_pad = size;
+    else if (name == "--sms")
+      k.sms = static_cast<int>(size);
+    else if (name == "--infinite")
+      k.infinite = number != 0;
     else if (name == "--data-seed")
       k.data_seed = number;
     else if (name == "--seed")

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "emu/fault.hpp"
 #include "emu/kernel_list.hpp"
 #include "support/case.hpp"
 
@@ -20,6 +21,8 @@ struct KernelCase {
   std::int64_t a_pad = 0;
   std::int64_t b_pad = 0;
   std::int64_t pitch_pad = 0;  ///< output columns beyond the least, in units of 16 bytes
+  int sms = 4;                 ///< CTAs at once: few make each walk over many tiles
+  bool infinite = false;       ///< each expert's last token multiplies to infinity in row 0
   std::uint64_t data_seed = 1;
   std::uint64_t seed = 1;  ///< of the adversary
 };
@@ -27,8 +30,11 @@ struct KernelCase {
 /// The same case for the same number.
 KernelCase random_kernel_case(std::size_t kernel, std::uint64_t number);
 
-/// What happened: empty when the output equals the oracle's, bit for bit, canaries included.
-std::string verdict(const KernelCase& c);
+struct Verdict {
+  std::string text;  ///< empty when the output equals the oracle's, bit for bit, canaries included
+  emu::Stats stats;
+};
+Verdict verdict(const KernelCase& c);
 
 /// Smaller while it still fails.
 KernelCase shrink(KernelCase c);

@@ -58,6 +58,7 @@ constexpr Config kConfigs[] = {
      .a = OperandLayout::kKMajorRagged,
      .b = OperandLayout::kKMajorRagged,
      .output_mode = OutputMode::kDiscrete,
+     .partial_columns = true,
      .split = WarpgroupSplit::kTiles},
     {.tile_n = 192, .stages = 2, .output = OutputType::kFp32, .accumulate = true},
     {.tile_n = 256, .stages = 2, .cluster_m = 2, .accumulate = true},

@@ -10,6 +10,7 @@ import argparse
 import concurrent.futures
 import hashlib
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -82,13 +83,13 @@ def main():
     parser.add_argument("--link", required=True)
     parser.add_argument("--compiler", default="c++")
     parser.add_argument("--work")
-    parser.add_argument("--only", default="")
+    parser.add_argument("--only", default="", help="regular expression of names")
     parser.add_argument("--ci", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--problems", type=int, default=8)
+    parser.add_argument("--problems", type=int, default=16)
     args = parser.parse_args()
     bench = Bench(args)
-    chosen = [m for m in MUTANTS if args.only in m[0] and (not args.ci or m[0] in CI)]
+    chosen = [m for m in MUTANTS if re.search(args.only, m[0]) and (not args.ci or m[0] in CI)]
     if not chosen:
         sys.exit("no such mutant")
     bad = 0

@@ -1,0 +1,153 @@
+#include "backends/emu_backend.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+
+#include "backends/emu_instances.hpp"
+#include "backends/emu_launch.hpp"
+#include "core/environment.hpp"
+#include "plan/sm90_plan.hpp"
+#include "wgrad/errors.hpp"
+
+namespace wgrad::backends {
+namespace {
+
+constexpr std::string_view kName = "emu";
+
+const char* describe(shared::FaultKind kind) {
+  switch (kind) {
+    case shared::FaultKind::kOffsetDecreases:
+      return "offsets decrease";
+    case shared::FaultKind::kOffsetNegative:
+      return "offset is negative";
+    case shared::FaultKind::kOffsetBeyond:
+      return "offset exceeds tokens";
+    case shared::FaultKind::kPointerNull:
+      return "null pointer in wgrad_ptrs";
+    default:
+      return "misaligned pointer in wgrad_ptrs";
+  }
+}
+
+class EmulatedKernel final : public Kernel {
+ public:
+  EmulatedKernel(const EmuKernel& kernel, const Problem& problem, const DeviceSpec& device)
+      : kernel_(kernel), problem_(problem), sm_count_(device.sm_count) {
+    seed_ = static_cast<std::uint64_t>(std::max(core::read_environment().emu_seed, 1));
+  }
+
+  /// Every launch meets another schedule.
+  void launch(const Operands& operands) const override {
+    shared::FaultRecord record{};
+    EmuSettings settings;
+    settings.sm_count = sm_count_;
+    settings.adversary.seed = seed_++;
+    const emu::Outcome outcome = launch_emulated(kernel_, problem_, operands, settings, record);
+    if (record.kind != 0) note(record);
+    if (outcome.fault) {
+      throw RuntimeError(fmt::format("wgrad: the emulated machine reports under seed {}: {}",
+                                     settings.adversary.seed, outcome.fault->text()));
+    }
+  }
+
+  std::optional<DeviceFault> fault() const override {
+    const std::lock_guard lock(mutex_);
+    return fault_;
+  }
+  void clear_fault() const override {
+    const std::lock_guard lock(mutex_);
+    fault_.reset();
+  }
+
+ private:
+  void note(const shared::FaultRecord& record) const {
+    const std::lock_guard lock(mutex_);
+    if (fault_) return;
+    fault_ = DeviceFault{describe(static_cast<shared::FaultKind>(record.kind)), record.expert,
+                         record.value, record.limit};
+  }
+
+  EmuKernel kernel_;
+  Problem problem_;
+  int sm_count_;
+  mutable std::atomic<std::uint64_t> seed_;
+  mutable std::mutex mutex_;
+  mutable std::optional<DeviceFault> fault_;
+};
+
+/// What mma_tiler_mn and cluster_shape_mn ask for, as the SM90 planner reads them.
+bool tiling_allows(const Problem& problem, const shared::Config& c) {
+  const auto allowed = plan::allowed_configs(problem);
+  return std::any_of(allowed.begin(), allowed.end(), [&](const shared::Config& a) {
+    return a.tile_n == c.tile_n && a.cluster_m == c.cluster_m && a.split == c.split;
+  });
+}
+
+std::vector<const EmuKernel*> usable(const Problem& problem, const DeviceSpec& device) {
+  std::vector<const EmuKernel*> out;
+  for (const EmuKernel& kernel : emu_kernels()) {
+    if (serves(kernel.config, problem) && plan::fits(kernel.config, problem, device) &&
+        tiling_allows(problem, kernel.config)) {
+      out.push_back(&kernel);
+    }
+  }
+  std::stable_sort(out.begin(), out.end(), [&](const EmuKernel* x, const EmuKernel* y) {
+    return plan::sm90_cost(x->config, problem, device).ms <
+           plan::sm90_cost(y->config, problem, device).ms;
+  });
+  return out;
+}
+
+class EmuBackend final : public Backend {
+ public:
+  std::string_view name() const noexcept override { return kName; }
+  bool only_by_name() const noexcept override { return true; }
+
+  std::vector<Reason> limits(const Problem& problem, const DeviceSpec& device) const override {
+    std::vector<Reason> out = plan::sm90_limits(problem, device);
+    if (!out.empty() || !usable(problem, device).empty()) return out;
+    return {{"emu-kernel", "problem", "a combination of types, majors and modes",
+             fmt::format("one of the {} that the emulator's kernels were compiled for",
+                         emu_kernels().size()),
+             ReasonKind::kMissingCapability}};
+  }
+
+  std::vector<plan::Plan> candidates(const Problem& problem,
+                                     const DeviceSpec& device) const override {
+    std::vector<plan::Plan> out;
+    if (!limits(problem, device).empty()) return out;
+    for (const EmuKernel* kernel : usable(problem, device)) {
+      const plan::Sm90Config config = plan::launch_values(kernel->config, problem, device);
+      out.push_back({.backend = std::string(kName),
+                     .config = config,
+                     .summary = "emulated " + plan::summary(config),
+                     .bound = "emulation"});
+    }
+    return out;
+  }
+
+  std::unique_ptr<const Kernel> build(const Problem& problem, const plan::Plan& plan,
+                                      const DeviceSpec& device,
+                                      const PrepareOptions&) const override {
+    const shared::Config& wanted = std::get<plan::Sm90Config>(plan.config).kernel;
+    for (const EmuKernel* kernel : usable(problem, device)) {
+      const shared::Config& c = kernel->config;
+      if (c.tile_n == wanted.tile_n && c.cluster_m == wanted.cluster_m && c.split == wanted.split) {
+        return std::make_unique<const EmulatedKernel>(*kernel, problem, device);
+      }
+    }
+    throw RuntimeError("wgrad: the emulator has no kernel of this plan");
+  }
+};
+
+}  // namespace
+
+const Backend& emu_backend() {
+  static const EmuBackend backend;
+  return backend;
+}
+
+}  // namespace wgrad::backends

@@ -1,0 +1,12 @@
+// The kernels that the emu backend was built with.
+#pragma once
+
+#include <vector>
+
+#include "backends/emu_kernel.hpp"
+
+namespace wgrad::backends {
+
+const std::vector<EmuKernel>& emu_kernels();
+
+}  // namespace wgrad::backends

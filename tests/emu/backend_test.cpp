@@ -1,0 +1,97 @@
+// The emu backend through the public interface, judged by the oracle.
+#include <gtest/gtest.h>
+
+#include "support/check.hpp"
+#include "support/random_case.hpp"
+#include "wgrad/executable.hpp"
+#include "wgrad/support.hpp"
+
+namespace wgrad::test {
+namespace {
+
+DeviceSpec emulated_sm90() {
+  DeviceSpec spec;
+  spec.kind = DeviceKind::kCuda;
+  spec.name = "emulated SM90";
+  spec.arch = 90;
+  spec.sm_count = 4;
+  spec.smem_bytes = 232448;
+  spec.l2_bytes = 50 << 20;
+  return spec;
+}
+
+Target emulated() {
+  return {"emu", emulated_sm90(), host_device()};
+}
+
+Case small_case() {
+  Case c;
+  c.problem.m = 136;
+  c.problem.n = 72;
+  c.counts = {130, 0, 65, 7};
+  c.slack = 9;
+  return c;
+}
+
+TEST(EmuBackend, ComputesOnlyWhenNamed) {
+  Case c = small_case();
+  EXPECT_TRUE(check_support(problem(c), emulated_sm90(), "emu").reasons.empty());
+  EXPECT_NE(prepare(problem(c), emulated_sm90(), {.backend = "emu"}).plan().find("emulated sm90"),
+            std::string::npos);
+  EXPECT_FALSE(check_support(problem(c), host_spec(), "emu").reasons.empty());
+}
+
+class EmuOutputs : public testing::TestWithParam<std::tuple<DType, OutputMode, bool>> {};
+
+TEST_P(EmuOutputs, EqualTheOracles) {
+  Case c = small_case();
+  std::tie(c.problem.wgrad_dtype, c.problem.output_mode, c.problem.accumulate) = GetParam();
+  EXPECT_TRUE(conforms(emulated(), c));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, EmuOutputs,
+    testing::Combine(testing::Values(DType::kBf16, DType::kF16, DType::kF32),
+                     testing::Values(OutputMode::kDense, OutputMode::kDiscrete), testing::Bool()));
+
+class EmuMajors : public testing::TestWithParam<std::tuple<Major, Major, InputOrder>> {};
+
+TEST_P(EmuMajors, EqualTheOracles) {
+  Case c = small_case();
+  std::tie(c.problem.a_major, c.problem.b_major, c.problem.input_order) = GetParam();
+  EXPECT_TRUE(conforms(emulated(), c));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, EmuMajors,
+    testing::Combine(testing::Values(Major::kK, Major::kMn), testing::Values(Major::kK, Major::kMn),
+                     testing::Values(InputOrder::kTensor2d, InputOrder::kTensorRagged)));
+
+TEST(EmuBackend, RandomProblemsEqualTheOracles) {
+  int run = 0;
+  for (std::uint64_t seed = 1; run < 12 && seed < 2000; ++seed) {
+    const Case c = random_case(seed, 3e5);
+    if (c.counts.size() > 12) continue;
+    if (!check_support(problem(c), emulated_sm90(), "emu").reasons.empty()) continue;
+    ++run;
+    ASSERT_TRUE(conforms(emulated(), c)) << "random case " << seed;
+  }
+  EXPECT_EQ(run, 12);
+}
+
+TEST(EmuBackend, ReportsBrokenOffsetsAndTouchesNothingElse) {
+  const CaseData data(small_case());
+  Instance instance(data, host_device());
+  const std::int32_t offsets[] = {130, 60, 2000, 202};
+  instance.operands().offsets = offsets;
+  const Executable executable = prepare(problem(data.source), emulated_sm90(), {.backend = "emu"});
+  EXPECT_NO_THROW(executable.run(instance.operands()));
+  const auto fault = executable.fault();
+  ASSERT_TRUE(fault);
+  EXPECT_TRUE(fault->expert == 1 || fault->expert == 2 || fault->expert == 3);
+  executable.clear_fault();
+  EXPECT_FALSE(executable.fault());
+}
+
+}  // namespace
+}  // namespace wgrad::test
