@@ -108,6 +108,12 @@ class EmuBackend final : public Backend {
 
   std::vector<Reason> limits(const Problem& problem, const DeviceSpec& device) const override {
     std::vector<Reason> out = plan::sm90_limits(problem, device);
+    // A real GPU's operands are not the host's to read.
+    if (device.name.rfind("emulated", 0) != 0) {
+      out.push_back({"device", "device", fmt::format("'{}'", device.name),
+                     "an SM 9.0 device written by hand whose name begins with 'emulated'",
+                     ReasonKind::kMissingCapability});
+    }
     if (!out.empty() || !usable(problem, device).empty()) return out;
     return {{"emu-kernel", "problem", "a combination of types, majors and modes",
              fmt::format("one of the {} that the emulator's kernels were compiled for",

@@ -39,6 +39,9 @@ TEST(EmuBackend, ComputesOnlyWhenNamed) {
   EXPECT_NE(prepare(problem(c), emulated_sm90(), {.backend = "emu"}).plan().find("emulated sm90"),
             std::string::npos);
   EXPECT_FALSE(check_support(problem(c), host_spec(), "emu").reasons.empty());
+  DeviceSpec real = emulated_sm90();
+  real.name = "NVIDIA H200";
+  EXPECT_FALSE(check_support(problem(c), real, "emu").reasons.empty());
 }
 
 class EmuOutputs : public testing::TestWithParam<std::tuple<DType, OutputMode, bool>> {};
