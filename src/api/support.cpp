@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 
 #include "api/choice.hpp"
@@ -18,6 +19,12 @@ Reason no_such_backend(std::string_view wanted) {
     names += backend->name();
   }
   return {"backend", "backend", fmt::format("'{}'", wanted), "one of " + names};
+}
+
+/// Backends for other kinds of device have nothing to say where one of the right kind says why not.
+void drop_foreign_backends(std::vector<Reason>& reasons) {
+  const auto is_foreign = [](const Reason& reason) { return reason.rule == "device"; };
+  if (!std::all_of(reasons.begin(), reasons.end(), is_foreign)) std::erase_if(reasons, is_foreign);
 }
 
 /// A build may leave every backend but the reference out.
@@ -42,6 +49,7 @@ Choice choose(const Problem& problem, const DeviceSpec& device, std::string_view
     choice.reasons.insert(choice.reasons.end(), std::make_move_iterator(limits.begin()),
                           std::make_move_iterator(limits.end()));
   }
+  drop_foreign_backends(choice.reasons);
   if (!known) choice.reasons.push_back(no_such_backend(wanted));
   if (choice.reasons.empty()) choice.reasons.push_back(no_backend(device));
   return choice;

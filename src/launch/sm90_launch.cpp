@@ -2,13 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "launch/current_context.hpp"
 #include "launch/device_data.hpp"
 #include "launch/driver.hpp"
 #include "launch/operand_limits.hpp"
 #include "wgrad/errors.hpp"
+#include "wgrad/shared/schedule.hpp"
 #include "wgrad/support.hpp"
 
 namespace wgrad::launch {
@@ -37,6 +40,19 @@ shared::KernelParams static_params(const Problem& p, const plan::Sm90Config& con
 MapKey operand_key(shared::OperandLayout layout, CuAddress base, std::int64_t ld,
                    std::int64_t tokens) {
   return {base, ld, layout == shared::OperandLayout::kKMajor ? tokens : 0};
+}
+
+/// The least of the plain K-major operands'; the greatest where there is none.
+shared::i32 token_alignment(const shared::Config& c, const shared::KernelParams& params,
+                            std::int64_t ld_a, std::int64_t ld_b) {
+  shared::i32 alignment = shared::kTileK;
+  if (c.a == shared::OperandLayout::kKMajor) {
+    alignment = std::min(alignment, shared::k_major_alignment(params.a, ld_a));
+  }
+  if (c.b == shared::OperandLayout::kKMajor) {
+    alignment = std::min(alignment, shared::k_major_alignment(params.b, ld_b));
+  }
+  return alignment;
 }
 
 }  // namespace
@@ -112,6 +128,7 @@ void Sm90Launch::set_maps(shared::KernelParams& params, const Operands& o) const
   const shared::Config& c = config_.kernel;
   const std::int64_t ld_a = map_ld_a(problem_, o);
   const std::int64_t ld_b = map_ld_b(problem_, o);
+  params.token_alignment = token_alignment(c, params, ld_a, ld_b);
   const CuAddress a = o.tokens > 0 ? params.a : params.out_map_base;
   const CuAddress b = o.tokens > 0 ? params.b : params.out_map_base;
   params.map_a = shared_->a.get(api, operand_key(c.a, a, ld_a, o.tokens),

@@ -21,9 +21,9 @@ constexpr double kMemoryBytesPerSecond = 4.07e12;  // whole device, H200
 constexpr double kTileClocks = 300;                // filling the tensor cores' pipe again
 constexpr double kLaunchSeconds = 4e-6;
 // Share of the shorter of two activities that its overlap with the longer one does not hide.
-constexpr double kFeedLoss = 0.15;      // operand loads behind wgmma
-constexpr double kEpilogueLoss = 0.25;  // a pingpong epilogue behind the other's main loop
-constexpr double kMemoryLoss = 0.1;     // device memory behind everything
+constexpr double kFeedLoss = 0.15;     // operand loads behind wgmma
+constexpr double kEpilogueLoss = 0.1;  // a pingpong epilogue behind the other's main loop
+constexpr double kMemoryLoss = 0.1;    // device memory behind everything
 
 struct TileClocks {
   double multiply = 0;

@@ -23,7 +23,8 @@ void refuse(Reasons& out, const char* rule, const char* field, std::string got, 
 
 void check_device(Reasons& out, const DeviceSpec& device) {
   if (device.kind != DeviceKind::kCuda) {
-    refuse(out, "device", "device", device.name.empty() ? "a CPU" : device.name, "a CUDA device");
+    refuse(out, "device", "device", device.name.empty() ? "a CPU" : device.name,
+           "a CUDA device for the cuda backend");
   } else if (device.arch != 90) {
     refuse(out, "arch", "compute capability", arch_name(device.arch),
            fmt::format("9.0 (Hopper): there is no kernel for SM {} yet", arch_name(device.arch)));

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "launch/driver.hpp"
+#include "support/cuda_calls.hpp"
 #include "wgrad/errors.hpp"
 
 namespace wgrad::launch {
@@ -83,6 +84,24 @@ SAME_CALL(kernel_set_attribute, cuKernelSetAttribute);
 SAME_CALL(kernel_get_function, cuKernelGetFunction);
 SAME_CALL(tensor_map_encode, cuTensorMapEncodeTiled);
 SAME_CALL(launch_kernel, cuLaunchKernelEx);
+#undef SAME_CALL
+
+#define SAME_CALL(ours, theirs) \
+  static_assert(SameCall<decltype(test::CudaCalls::ours), decltype(&theirs)>::value)
+SAME_CALL(set_current, cuCtxSetCurrent);
+SAME_CALL(stream_create, cuStreamCreate);
+SAME_CALL(stream_destroy, cuStreamDestroy);
+SAME_CALL(stream_begin_capture, cuStreamBeginCapture);
+SAME_CALL(stream_end_capture, cuStreamEndCapture);
+SAME_CALL(graph_instantiate, cuGraphInstantiateWithFlags);
+SAME_CALL(graph_launch, cuGraphLaunch);
+SAME_CALL(graph_destroy, cuGraphDestroy);
+SAME_CALL(graph_executable_destroy, cuGraphExecDestroy);
+SAME_CALL(event_create, cuEventCreate);
+SAME_CALL(event_destroy, cuEventDestroy);
+SAME_CALL(event_record, cuEventRecord);
+SAME_CALL(event_synchronize, cuEventSynchronize);
+SAME_CALL(event_elapsed, cuEventElapsedTime);
 #undef SAME_CALL
 
 static_assert(kCuSuccess == CUDA_SUCCESS && kCuErrorNoDevice == CUDA_ERROR_NO_DEVICE);

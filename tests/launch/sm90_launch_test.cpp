@@ -166,6 +166,24 @@ TEST_F(LaunchTest, MapsFollowTokensOnlyForPlainKMajorOperands) {
   EXPECT_EQ(fake_.maps[3].dims[0], 200U);
 }
 
+TEST_F(LaunchTest, KMajorRowsOnMemoryLinesLetTheLoopStartThere) {
+  Problem p = plain();
+  p.a_major = Major::kK;
+  const auto op = prepare(p);
+  Operands o = operands(p);
+  o.a = reinterpret_cast<const void*>(0x10000);
+  o.a_ld = 640;
+  op.launch(o);
+  o.a_ld = 648;
+  op.launch(o);
+  o.a_ld = 640;
+  o.a = reinterpret_cast<const void*>(0x10010);
+  op.launch(o);
+  EXPECT_EQ(fake_.launches[0].params.token_alignment, 64);
+  EXPECT_EQ(fake_.launches[1].params.token_alignment, 8);
+  EXPECT_EQ(fake_.launches[2].params.token_alignment, 8);
+}
+
 // F095: tensors on a device that is not current.
 TEST_F(LaunchTest, F095LaunchesWhereTheOperandsAreAndRestoresTheDevice) {
   const Problem p = plain();

@@ -186,7 +186,8 @@ TEST(Sm90Plan, RefusesOtherDevices) {
   EXPECT_NE(refusal(mixtral(), device).find("10.3"), std::string::npos);
   device.arch = 120;
   EXPECT_NE(refusal(mixtral(), device).find("12.0"), std::string::npos);
-  EXPECT_EQ(refusal(mixtral(), DeviceSpec{}), "device is a CPU; it must be a CUDA device");
+  EXPECT_EQ(refusal(mixtral(), DeviceSpec{}),
+            "device is a CPU; it must be a CUDA device for the cuda backend");
   for (const Reason& reason : sm90_limits(mixtral(), device)) {
     EXPECT_EQ(reason.kind, ReasonKind::kMissingCapability);
   }

@@ -1,0 +1,97 @@
+#include "wgrad/precompile.hpp"
+
+#include <stdlib.h>  // setenv
+
+#include <filesystem>
+#include <vector>
+
+#include "jit/nvrtc_fixture.hpp"
+#include "jit/temporary_folder.hpp"
+#include "wgrad/errors.hpp"
+
+namespace wgrad {
+namespace {
+
+Problem plain() {
+  Problem p;
+  p.experts = 4;
+  p.m = 512;
+  p.n = 1024;
+  p.tokens = 4096;
+  p.tiling = {128, 64, 0, 0};  // the quickest to compile
+  return p;
+}
+
+class Precompile : public jit::NvrtcTest {
+ protected:
+  Precompile() { setenv("WGRAD_CACHE_DIR", folder_.path().c_str(), 1); }
+  ~Precompile() override { unsetenv("WGRAD_CACHE_DIR"); }
+
+  std::size_t entries() const {
+    return static_cast<std::size_t>(
+        std::distance(std::filesystem::directory_iterator(folder_.path()), {}));
+  }
+
+  const TemporaryFolder folder_;
+};
+
+TEST_F(Precompile, FillsTheDiskCacheOnceForEachKernel) {
+  Problem more_tokens = plain();
+  more_tokens.tokens = 8192;
+  more_tokens.experts = 9;
+  const std::vector<Problem> problems = {plain(), more_tokens};
+  int calls = 0;
+  const auto kernels = precompile(problems, typical_cuda_device(90),
+                                  {.progress = [&](const PrecompiledKernel&) { ++calls; }});
+  ASSERT_EQ(kernels.size(), 1U) << "tokens and experts are not compiled in";
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(entries(), 1U);
+  const PrecompiledKernel& kernel = kernels[0];
+  EXPECT_TRUE(std::filesystem::exists(kernel.path)) << kernel.path;
+  EXPECT_EQ(kernel.plan.substr(0, 15), "sm90 128x64x64 ");
+  EXPECT_EQ(kernel.registers, 168);
+  EXPECT_EQ(kernel.spill_bytes, 0);
+  EXPECT_EQ(kernel.compiler_remarks, "");
+  EXPECT_GT(kernel.smem_bytes, 100000);
+  EXPECT_LE(kernel.smem_bytes, 232448);
+
+  const auto again = precompile(problems, typical_cuda_device(90));
+  EXPECT_EQ(again.at(0).origin, KernelOrigin::kMemory);
+  std::filesystem::remove(kernel.path);
+  EXPECT_EQ(precompile(problems, typical_cuda_device(90)).at(0).path, kernel.path)
+      << "published again from memory";
+  EXPECT_EQ(entries(), 1U);
+}
+
+TEST_F(Precompile, CompilesEveryCandidateWhereAsked) {
+  Problem p = plain();
+  const std::vector<Problem> problems = {p};
+  const auto kernels = precompile(problems, typical_cuda_device(90), {.every_candidate = true});
+  EXPECT_EQ(kernels.size(), 2U) << "cooperative and pingpong";
+  EXPECT_EQ(entries(), 2U);
+}
+
+TEST_F(Precompile, RefusesWhatCannotRun) {
+  Problem p = plain();
+  p.n = 1022;
+  const std::vector<Problem> misaligned = {p};
+  EXPECT_THROW(precompile(misaligned, typical_cuda_device(90)), ValueError);
+  DeviceSpec blackwell = typical_cuda_device(90);
+  blackwell.arch = 100;
+  const std::vector<Problem> problems = {plain()};
+  EXPECT_THROW(precompile(problems, blackwell), RuntimeError);
+  EXPECT_EQ(entries(), 0U);
+}
+
+TEST_F(Precompile, SaysThatNothingWasKeptWhereTheCacheIsOff) {
+  setenv("WGRAD_CACHE_DIR", "", 1);
+  Problem p = plain();
+  p.accumulate = true;
+  const std::vector<Problem> problems = {p};
+  const auto kernels = precompile(problems, typical_cuda_device(90));
+  EXPECT_EQ(kernels.at(0).path, "");
+  EXPECT_EQ(kernels.at(0).origin, KernelOrigin::kCompiled);
+}
+
+}  // namespace
+}  // namespace wgrad
