@@ -47,11 +47,16 @@ TEST(Sm90Plan, OffersEveryTileWidthClusterAndSplitOnce) {
                              [](const auto& a, const auto& b) { return a.cost.ms < b.cost.ms; }));
 }
 
-TEST(Sm90Plan, LargeProblemsTakeTheLargestTileWithASharedOperand) {
-  EXPECT_EQ(best(mixtral()).tile_n, 256);
-  EXPECT_EQ(best(mixtral()).cluster_m, 2);
-  EXPECT_EQ(best(mixtral()).stages, 4);
-  EXPECT_EQ(best(mixtral()).split, shared::WarpgroupSplit::kRows);
+// Measured: docs/notes/2026-11-29-first-times-h200.md, one-hot.
+TEST(Sm90Plan, WidthsOfWholeLargestTilesTakeThem) {
+  Problem p = mixtral();
+  p.experts = 16;
+  p.m = p.n = 4096;
+  p.tokens = 65536;
+  EXPECT_EQ(best(p).tile_n, 256);
+  EXPECT_EQ(best(p).cluster_m, 2);
+  EXPECT_EQ(best(p).stages, 4);
+  EXPECT_EQ(best(p).split, shared::WarpgroupSplit::kRows);
 }
 
 TEST(Sm90Plan, ShortExpertsHideTheirEpiloguesByPingpong) {
@@ -128,6 +133,15 @@ TEST(Sm90Plan, ColumnsThatFillNoSixteenBytesAreStoredApart) {
   EXPECT_TRUE(best(p).partial_columns);
   p.wgrad_dtype = DType::kF32;
   EXPECT_FALSE(best(p).partial_columns);
+}
+
+TEST(Sm90Plan, ChoosesNothingThatSpills) {
+  Problem p = mixtral();
+  p.b_major = Major::kK;
+  for (const auto& c : sm90_candidates(p, hopper())) {
+    EXPECT_FALSE(c.config.kernel.tile_n == 192 &&
+                 c.config.kernel.split == shared::WarpgroupSplit::kTiles);
+  }
 }
 
 TEST(Sm90Plan, OutputFollowsTheProblem) {
@@ -305,9 +319,8 @@ TEST(Sm90Plan, HasCandidatesExactlyWhereItHasNoLimits) {
 }
 
 TEST(Sm90Plan, PrintsItsChoice) {
-  EXPECT_EQ(
-      summary(sm90_candidates(mixtral(), hopper())[0].config),
-      "sm90 128x256x64 cooperative, 4 stages, cluster 2x1, ring 2, raster 8, grid 132, 226 KiB");
+  EXPECT_EQ(summary(sm90_candidates(mixtral(), hopper())[0].config),
+            "sm90 128x192x64 pingpong, 4 stages, cluster 2x1, ring 4, raster 7, grid 132, 226 KiB");
 }
 
 }  // namespace
