@@ -31,7 +31,7 @@ struct PrecompileOptions {
   /// Compile every candidate of a problem, so that runs that plan for another token count or
   /// another number of multiprocessors find theirs as well; else the chosen one only.
   bool every_candidate = false;
-  std::function<void(const PrecompiledKernel&)> progress;  ///< called after each kernel
+  std::function<void(const PrecompiledKernel&)> progress = {};  ///< called after each kernel
 };
 
 /// Compiles the kernels that prepare() would need on such a CUDA device and keeps them in the disk
