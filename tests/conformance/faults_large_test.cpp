@@ -108,7 +108,7 @@ void check_wide_a(const NamedFormat& format, Major major,
   const std::int64_t strided = major == Major::kK ? kRows : kTokens;
   const std::int64_t ld = (kTwoTo31 / (strided - 1) + 4096) / 16 * 16;
   ASSERT_GT((strided - 1) * ld, kTwoTo31);
-  Spread s = spread(format, kRows, 8, {30, 30, 75});
+  Spread s = spread(format, kRows, 8, {30, 30, 74, 75});
   s.problem.a_major = major;
   s.problem.b_major = Major::kMn;
   const SparseMemory a(strided * ld * static_cast<std::int64_t>(sizeof(T)));
@@ -127,7 +127,7 @@ void check_wide_a(const NamedFormat& format, Major major,
   s.operands.wgrad = wgrad.data();
   if (s.problem.scales) {
     s.operands.sfa = s.operands.sfb = ones.data();
-    s.operands.sfa_cols = s.operands.sfb_cols = 12;
+    s.operands.sfa_cols = s.operands.sfb_cols = 16;
   }
   run(s);
   judge(s, wgrad.data());
@@ -145,7 +145,7 @@ TEST_P(LargeFaults, F068_OperandOffsetsPast2To31) {
 TEST_P(LargeFaults, F069_TheSecondOperandToo) {
   constexpr std::int64_t kTokens = 40;
   constexpr std::int64_t kLd = (kTwoTo31 / 39 + 4096) / 8 * 8;
-  Spread s = spread(format_named("bf16"), 16, 24, {1, 40});
+  Spread s = spread(format_named("bf16"), 16, 24, {1, 39, 40});
   const SparseMemory a(kTokens * 16 * 2);
   const SparseMemory b(kTokens * kLd * 2);
   for (std::int64_t t = 0; t < kTokens; ++t) {
@@ -156,7 +156,7 @@ TEST_P(LargeFaults, F069_TheSecondOperandToo) {
       put<std::uint16_t>(b, t * kLd + j, DType::kBf16, value_at(j + 1, t));
     }
   }
-  std::vector<float> wgrad(2 * 16 * 24, NAN);
+  std::vector<float> wgrad(3 * 16 * 24, NAN);
   s.operands.a = a.data();
   s.operands.b = b.data();
   s.operands.b_ld = kLd;
