@@ -37,7 +37,8 @@ Outcome run(const Launch& launch, GlobalMemory& memory, const Adversary& adversa
   check(launch);
   memory.clear_traces();
   Outcome outcome;
-  StackPool stacks(kStackBytes);
+  thread_local StackPool stacks(
+      kStackBytes);  // kept for the next launch: mapping them costs more than a small one
   std::vector<std::unique_ptr<Cluster>> active;
   Random random(adversary.seed ^ 0x5eed);
   std::uint32_t next = 0;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "emu/tensor_map.hpp"
 #include "wgrad/shared/schedule.hpp"
 #include "wgrad/shared/smem.hpp"
@@ -55,6 +57,18 @@ struct Extents {
   std::int64_t b_ld;
 };
 
+/// Where a K-major k loop may start: the least of both operands.
+std::int32_t token_alignment(const Config& c, const Operands& o, const Extents& ld) {
+  std::int32_t least = shared::kTileK;
+  if (c.a == OperandLayout::kKMajor) {
+    least = std::min(least, shared::k_major_alignment(address(o.a), ld.a_ld));
+  }
+  if (c.b == OperandLayout::kKMajor) {
+    least = std::min(least, shared::k_major_alignment(address(o.b), ld.b_ld));
+  }
+  return least;
+}
+
 KernelParams params_of(const Config& c, const Problem& p, const Operands& o, const Extents& ld,
                        std::int32_t sm_count, shared::FaultRecord& fault) {
   const std::int64_t size = shared::output_bytes(c);
@@ -75,6 +89,7 @@ KernelParams params_of(const Config& c, const Problem& p, const Operands& o, con
   k.m = static_cast<std::int32_t>(p.m);
   k.n = static_cast<std::int32_t>(p.n);
   k.experts = static_cast<std::int32_t>(p.experts);
+  k.token_alignment = token_alignment(c, o, ld);
   k.raster_m = shared::default_raster_m(c, sm_count);
   return k;
 }

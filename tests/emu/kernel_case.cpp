@@ -91,6 +91,12 @@ KernelCase random_kernel_case(std::size_t kernel, std::uint64_t number) {
   k.a_pad = random.chance(0.3) ? random.integer(1, 3) : 0;
   k.b_pad = random.chance(0.3) ? random.integer(1, 3) : 0;
   k.pitch_pad = random.chance(0.3) ? random.integer(1, 3) : 0;
+  if (shared::aligns_first_token(c) && random.chance(0.5)) {  // rows that start at 128-byte lines
+    k.a_pad = k.b_pad = 0;
+    std::int64_t total = k.slack;
+    for (const std::int64_t count : k.counts) total += count;
+    k.slack += round_up(total, std::int64_t{64}) - total;
+  }
   k.sms = c.cluster_m * static_cast<int>(random.integer(1, 2));
   k.infinite = random.chance(0.3);
   k.data_seed = number;

@@ -6,6 +6,7 @@
 #include "backends/backend.hpp"
 #include "support/case.hpp"
 #include "support/cuda_device.hpp"
+#include "support/settings.hpp"
 
 namespace wgrad::test {
 namespace {
@@ -15,6 +16,24 @@ struct Machine {
   DeviceSpec device;
   std::shared_ptr<Device> memory;
 };
+
+DeviceSpec emulated_spec() {
+  DeviceSpec spec;
+  spec.kind = DeviceKind::kCuda;
+  spec.name = "emulated SM90";
+  spec.arch = 90;
+  spec.sm_count = 4;
+  spec.smem_bytes = 232448;
+  spec.l2_bytes = 50 << 20;
+  return spec;
+}
+
+std::vector<Target> find_emulated() {
+  for (const backends::Backend* backend : backends::all()) {
+    if (backend->name() == "emu") return {{"emu", emulated_spec(), host_device()}};
+  }
+  return {};
+}
 
 std::vector<Machine> machines() {
   std::vector<Machine> found = {{host_spec(), host_device()}};
@@ -38,7 +57,10 @@ std::vector<Target> find_targets() {
       }
     }
   }
-  return found;
+  if (!settings().emulate) return found;
+  // Alone: the suite is long there, and the other backends have their own runs.
+  std::vector<Target> emulated = find_emulated();
+  return emulated.empty() ? found : emulated;
 }
 
 }  // namespace
