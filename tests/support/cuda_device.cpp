@@ -86,8 +86,8 @@ class CudaDevice final : public Device {
           "cuMemcpyDtoH");
   }
 
-  /// Kernels that read memory mapped for reading alone fail with launch errors, so nothing is
-  /// protected here (docs/notes, read-only mappings).
+  /// With inputs mapped for reading alone every launch failed, though plain loads from such a
+  /// mapping work (docs/notes, inputs mapped for reading alone): nothing is protected here.
   void protect(void*, std::int64_t) override {}
 
   void synchronize() override {
