@@ -1,0 +1,117 @@
+"""The checks of tools/ catch what they are there for: each is run on a small tree with one fault."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run(tool, *arguments):
+    return subprocess.run([ROOT / "tools" / tool, *map(str, arguments)], text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
+
+
+def write(root, path, text):
+    (root / path).parent.mkdir(parents=True, exist_ok=True)
+    (root / path).write_text(text)
+
+
+@pytest.fixture
+def tree(tmp_path):
+    write(tmp_path, "include/wgrad/problem.hpp", "#pragma once\n#include <cstdint>\n")
+    write(tmp_path, "device/wgrad/shared/config.hpp", "#pragma once\n")
+    write(tmp_path, "src/plan/plan.cpp", '#include "wgrad/problem.hpp"\n#include "core/log.hpp"\n')
+    write(tmp_path, "src/jit/nvrtc.cpp", '#include <nvrtc.h>\n#include "wgrad/shared/config.hpp"\n')
+    write(tmp_path, "emu/machine.hpp", '#include "wgrad/shared/config.hpp"\n')
+    write(tmp_path, "src/backends/emu_backend.cpp", '#include "emu/machine.hpp"\n')
+    write(tmp_path, "cli/main.cpp", '#include <CLI/CLI.hpp>\n#include "wgrad/problem.hpp"\n')
+    return tmp_path
+
+
+def test_the_import_rule_accepts_a_good_tree(tree):
+    result = run("check_includes", tree)
+    assert (result.returncode, result.stdout) == (0, "check_includes: the import rule holds\n")
+
+
+@pytest.mark.parametrize("path, include, words", [
+    ("src/core/log.cpp", '"plan/plan.hpp"', "src/core may not include src/plan"),
+    ("src/cpu/tile.cpp", '"launch/driver.hpp"', "src/cpu may not include src/launch"),
+    ("src/plan/plan.cpp", '"jit/nvrtc.hpp"', "src/plan may not include src/jit"),
+    ("src/plan/plan.cpp", "<cuda.h>", "only src/jit, src/launch and src/backends/cuda_*"),
+    ("src/backends/cpu_backend.cpp", "<nvrtc.h>", "only src/jit, src/launch"),
+    ("src/plan/plan.cpp", '"wgrad/kernels/wgrad_sm90.cuh"', "the host sees wgrad/shared/ only"),
+    ("src/api/run.cpp", "<torch/extension.h>", "no torch, JAX or Python header"),
+    ("src/extra/x.cpp", '"core/log.hpp"', "src/extra has no place in the import rule"),
+    ("include/wgrad/run.hpp", "<cuda.h>", "nothing foreign"),
+    ("include/wgrad/run.hpp", '"core/log.hpp"', "public headers include public headers"),
+    ("device/wgrad/prim/tile.cuh", "<cuda_runtime.h>", "device/ includes only device/"),
+    ("src/launch/driver.cpp", '"emu/machine.hpp"', "only src/backends/emu_* sees emu/"),
+    ("emu/machine.cpp", '"plan/plan.hpp"', "the emulated machine sees emu/ and device/ only"),
+    ("python/src/module.cpp", '"plan/plan.hpp"', "sees include/wgrad only"),
+    ("cli/run.cpp", '"scales/codec.hpp"', "sees include/wgrad only"),
+])
+def test_the_import_rule_catches(tree, path, include, words):
+    write(tree, path, f"// a comment\n#include {include}\n")
+    result = run("check_includes", tree)
+    assert result.returncode == 1
+    assert f"{path}:2: includes {include[1:-1]}: " in result.stdout
+    assert words in result.stdout
+
+
+def test_a_header_that_does_not_stand_alone_is_caught(tree):
+    assert run("check_headers", tree).returncode == 0
+    write(tree, "include/wgrad/needy.hpp", "inline std::uint8_t x = 0;\n")
+    result = run("check_headers", tree)
+    assert result.returncode == 1
+    assert "wgrad/needy.hpp does not compile alone" in result.stdout
+
+
+def test_no_headers_at_all_is_a_failure(tmp_path):
+    (tmp_path / "include" / "wgrad").mkdir(parents=True)
+    assert run("check_headers", tmp_path).returncode == 1
+
+
+@pytest.mark.parametrize("text, words", [
+    ("see /" + "root/x\n", "a path of one machine"),
+    ("see /" + "home/someone/x\n", "a path of one machine"),
+    ("from " + "pypi" + ".org\n", "a package host"),
+    ("trailing \n", "whitespace at the end of a line"),
+    ("<" * 7 + " HEAD\n", "a conflict marker"),
+])
+def test_text_faults_are_caught(tmp_path, text, words):
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    write(tmp_path, "fine.txt", "nothing to see, /usr/lib and /tmp are everywhere\n")
+    subprocess.run(["git", "-C", tmp_path, "add", "."], check=True)
+    assert run("check_text", tmp_path).returncode == 0
+    write(tmp_path, "bad.txt", text)
+    subprocess.run(["git", "-C", tmp_path, "add", "."], check=True)
+    result = run("check_text", tmp_path)
+    assert result.returncode == 1
+    assert f"bad.txt:1: {words}" in result.stdout
+
+
+def test_duplicates_are_caught(tmp_path):
+    block = "".join(f"int value_{i} = compute({i});\n" for i in range(10))
+    write(tmp_path, "src/a.cpp", block + "int only_here = 1;\n")
+    write(tmp_path, "src/b.cpp", "int before = 0;\n" + block.replace("value_9", "other"))
+    assert run("check_duplicates", tmp_path).returncode == 0
+    write(tmp_path, "src/b.cpp", "int before = 0;\n\n" + block)
+    result = run("check_duplicates", tmp_path)
+    assert result.returncode == 1
+    assert "src/b.cpp:3: 10 lines or more stand at src/a.cpp:1" in result.stdout
+
+
+def test_results_are_counted_and_an_empty_run_fails(tmp_path):
+    write(tmp_path, "a.xml", '<testsuites><testsuite><testcase/><testcase><skipped/></testcase>'
+                             '</testsuite></testsuites>')
+    write(tmp_path, "b.xml", "<testsuite><testcase/></testsuite>")
+    result = run("count_results", tmp_path / "a.xml", tmp_path / "b.xml")
+    assert (result.returncode, result.stdout) == (0, "2 passed, 0 failed, 1 skipped\n")
+    write(tmp_path, "b.xml", "<testsuite><testcase><failure/></testcase></testsuite>")
+    result = run("count_results", tmp_path / "a.xml", tmp_path / "b.xml")
+    assert (result.returncode, result.stdout) == (1, "1 passed, 1 failed, 1 skipped\n")
+    write(tmp_path, "a.xml", "<testsuite></testsuite>")
+    write(tmp_path, "b.xml", "<testsuite></testsuite>")
+    assert run("count_results", tmp_path / "a.xml", tmp_path / "b.xml").returncode == 1
