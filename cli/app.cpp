@@ -1,0 +1,62 @@
+#include "cli/app.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <exception>
+#include <ostream>
+
+#include "cli/explain_command.hpp"
+#include "cli/info_command.hpp"
+#include "cli/precompile_command.hpp"
+#include "cli/run_command.hpp"
+#include "wgrad/errors.hpp"
+
+namespace wgrad::cli {
+namespace {
+
+constexpr const char* kSummary =
+    "Grouped weight gradients for mixture-of-experts layers:\n"
+    "Wgrad[e] = A[:, begin_e:end_e] @ B[begin_e:end_e, :] for every expert e.";
+
+int guarded(const std::function<int()>& command, std::ostream& err) {
+  try {
+    return command();
+  } catch (const ValueError& e) {
+    err << e.what() << '\n';
+    return kBadArgument;
+  } catch (const std::bad_alloc&) {
+    err << "wgrad: not enough memory for these sizes; give a smaller --scale\n";
+    return kCannotRun;
+  } catch (const std::exception& e) {
+    err << e.what() << '\n';
+    return kCannotRun;
+  }
+}
+
+}  // namespace
+
+int run_app(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err) {
+  CLI::App app(kSummary, "wgrad");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "wgrad " WGRAD_VERSION);
+  app.footer("'wgrad COMMAND --help' tells a command's flags.");
+
+  std::function<int()> command;
+  add_run_command(app, command, out, err);
+  add_explain_command(app, command, out);
+  add_info_command(app, command, out);
+  add_precompile_command(app, command, out, err);
+
+  try {
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants
+    app.parse(std::move(reversed));
+  } catch (const CLI::Success& asked) {  // --help, --version
+    return app.exit(asked, out, err);
+  } catch (const CLI::ParseError& e) {
+    app.exit(e, out, err);
+    return kBadArgument;
+  }
+  return guarded(command, err);
+}
+
+}  // namespace wgrad::cli

@@ -1,0 +1,18 @@
+// Time of a run.
+#pragma once
+
+#include <vector>
+
+#include "cli/workload.hpp"
+#include "wgrad/executable.hpp"
+
+namespace wgrad::cli {
+
+/// Milliseconds of `repeats` runs, one after another.
+std::vector<double> measure(const Executable& executable, const Workload& workload, Memory& memory,
+                            int repeats);
+
+/// The middle value; the mean of both middle ones for an even number. `values` must not be empty.
+double median(std::vector<double> values);
+
+}  // namespace wgrad::cli

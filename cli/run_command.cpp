@@ -1,0 +1,89 @@
+#include "cli/run_command.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <ostream>
+
+#include "cli/measure.hpp"
+#include "cli/memory.hpp"
+#include "cli/progress.hpp"
+#include "cli/run_report.hpp"
+#include "cli/scaling.hpp"
+#include "cli/token_counts.hpp"
+#include "cli/workload.hpp"
+#include "wgrad/device_spec.hpp"
+#include "wgrad/executable.hpp"
+
+namespace wgrad::cli {
+namespace {
+
+Row run_one(const RunFlags& flags, const ShapeChoice& choice, const DeviceSpec& device,
+            const std::function<void(const char*)>& stage) {
+  const double budget = flop_budget(flags.backend, device.threads);
+  const double factor =
+      scale_factor(flags.problem, choice.named).value_or(automatic_factor(choice.shape, budget));
+  const Shape shape = choice.counts.empty() ? scaled(choice.shape, factor) : choice.shape;
+  Row row;
+  row.shape = choice.shape.name;
+  row.scale = factor;
+  const Problem problem = make_problem(flags.problem, shape);
+  const Executable executable = prepare(problem, device, {.backend = flags.backend});
+  row.backend = executable.backend();
+  row.plan = executable.plan();
+
+  stage("making data");
+  const std::int64_t multiple = problem.a_dtype == DType::kE2m1 ? 2 : 1;
+  const auto counts =
+      choice.counts.empty() ? token_counts(shape, flags.problem.seed, multiple) : choice.counts;
+  const std::unique_ptr<Memory> memory = memory_of(device);
+  Workload workload(problem, counts, flags.problem.seed, device.threads, *memory);
+  row.problem = workload.problem();
+  stage("running once");
+  executable.run(workload.device_operands());
+  stage("checking");
+  workload.fetch_outputs();
+  row.check = check(workload, flags.samples, flags.problem.seed);
+  stage("timing");
+  row.times_ms = measure(executable, workload, *memory, flags.repeat);
+  return row;
+}
+
+int run(const RunFlags& flags, std::ostream& out, std::ostream& err) {
+  DeviceSpec device = cpu_device();
+  if (flags.threads > 0) device.threads = flags.threads;
+  const std::vector<ShapeChoice> choices = chosen_shapes(flags.problem);
+  std::vector<Row> rows;
+  {
+    Progress progress(err, stderr_is_terminal());
+    for (const ShapeChoice& choice : choices) {
+      rows.push_back(run_one(flags, choice, device, [&](const char* stage) {
+        progress.show(fmt::format("[{}/{}] {}: {}", rows.size() + 1, choices.size(),
+                                  choice.shape.name, stage));
+      }));
+    }
+  }
+  return report(flags, rows, device, out, err);
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app, std::function<int()>& command, std::ostream& out,
+                     std::ostream& err) {
+  const auto flags = std::make_shared<RunFlags>();
+  CLI::App* sub = app.add_subcommand("run", "Time problems and check them against the oracle");
+  add_problem_flags(*sub, flags->problem);
+  sub->add_option("--backend", flags->backend, "A backend by name; wgrad chooses otherwise");
+  sub->add_option("--threads", flags->threads, "CPU threads (all)")->check(CLI::PositiveNumber);
+  sub->add_option("--repeat", flags->repeat, "Timed runs of each shape (5)")
+      ->check(CLI::PositiveNumber);
+  sub->add_option("--samples", flags->samples, "Elements of each shape to check, at least (512)")
+      ->check(CLI::PositiveNumber);
+  sub->add_flag("--json", flags->json, "JSON instead of a table");
+  sub->footer("Exit code: 0 right, 1 a result is wrong, 2 a bad argument, 3 cannot run here.");
+  sub->callback([&command, flags, &out, &err] {
+    command = [flags, &out, &err] { return run(*flags, out, err); };
+  });
+}
+
+}  // namespace wgrad::cli

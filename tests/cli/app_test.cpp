@@ -1,0 +1,129 @@
+#include "cli/app.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace wgrad::cli {
+namespace {
+
+struct Ran {
+  int code = 0;
+  std::string out;
+  std::string err;
+};
+
+Ran ran(const std::string& line) {
+  std::istringstream words(line);
+  std::vector<std::string> arguments;
+  for (std::string word; words >> word;) arguments.push_back(word);
+  std::ostringstream out;
+  std::ostringstream err;
+  const int code = run_app(arguments, out, err);
+  return {code, out.str(), err.str()};
+}
+
+const std::string kSmall =
+    "run --m 32 --n 32 --counts 38,0,130,2 --repeat 2 --backend reference --json ";
+
+class EveryFormat : public testing::TestWithParam<const char*> {};
+
+TEST_P(EveryFormat, RunsAndPassesTheCheck) {
+  const std::string format = std::string(" --format ") + GetParam();
+  for (const char* rest :
+       {" ", " --accumulate --out-dtype fp32 --output discrete", " --order ragged --majors kk"}) {
+    const Ran r = ran(kSmall + format + rest);
+    ASSERT_EQ(r.code, kOk) << rest << r.err;
+    const auto row = nlohmann::json::parse(r.out).at("rows").at(0);
+    EXPECT_EQ(row.at("experts"), 4);
+    EXPECT_EQ(row.at("tokens"), 170);
+    EXPECT_EQ(row.at("times_ms").size(), 2U);
+    EXPECT_EQ(row.at("ok"), true);
+    EXPECT_GE(row.at("samples").get<int>(), 512);
+    EXPECT_GT(row.at("ms").get<double>(), 0.0);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, EveryFormat,
+                         testing::Values("bf16", "fp16", "mxfp8-e4m3", "mxfp8-e5m2", "mxfp4",
+                                         "nvfp4"),
+                         [](const auto& test) {
+                           std::string name = test.param;
+                           for (char& c : name) c = c == '-' ? '_' : c;
+                           return name;
+                         });
+
+TEST(App, RunsNamedShapesScaledDown) {
+  const Ran r = ran("run olmoe one-hot --scale 0.01 --repeat 1 --backend reference");
+  ASSERT_EQ(r.code, kOk) << r.err;
+  EXPECT_NE(r.out.find("olmoe"), std::string::npos);
+  EXPECT_NE(r.out.find("one-hot"), std::string::npos);
+  EXPECT_NE(r.out.find("plain loops in double"), std::string::npos);
+}
+
+TEST(App, RefusesInWordsWithTheExitCodeOfABadArgument) {
+  const std::vector<std::pair<std::string, std::string>> refusals = {
+      {"run --format bf17", "--format: bf17 not in {bf16,fp16,mxfp8-e4m3"},
+      {"run --fromat bf16", "not expected: --fromat"},
+      {"run --m", "--m"},
+      {"run --m two", "--m"},
+      {"run olmo", "shape is 'olmo'; it must be 'all' or one of dsv3-ep64-gate"},
+      {"run --scale 7", "--scale is 7; it must be 'auto' or above 0 and at most 1"},
+      {"run --m 8 --n 43 --counts 3", "row pitch is 43 elements (86 bytes)"},
+      {"run --m 8 --n 8 --counts 3 --backend gpu", "backend is 'gpu'; it must be one of"},
+      {"run --m 8 --n 8 --counts 3,4 --format mxfp4 --backend reference", "even"},
+      {"run --shapes-file no-such-file", "no-such-file cannot be read"},
+      {"explain --device sm42", "--device: sm42 not in {cpu,sm90,sm100}"},
+      {"explain olmoe --sms 99", "--sms is for a GPU; --device is cpu"},
+      {"explain olmoe --device sm90 --threads 4", "--threads is for a CPU; --device is sm90"},
+      {"", "A subcommand is required"},
+  };
+  for (const auto& [line, words] : refusals) {
+    const Ran r = ran(line);
+    EXPECT_EQ(r.code, kBadArgument) << line;
+    EXPECT_NE(r.err.find(words), std::string::npos) << line << " said: " << r.err;
+    EXPECT_EQ(r.out, "") << line;
+  }
+}
+
+TEST(App, ExplainsAPlanAndItsRefusals) {
+  const Ran plain = ran("explain --m 64 --n 48 --counts 3,4");
+  EXPECT_EQ(plain.code, kOk);
+  EXPECT_NE(plain.out.find("E 2, M 64, N 48, T 7: "), std::string::npos) << plain.out;
+  const Ran broken = ran("explain --m 64 --n 43 --counts 3 --tile 128,96 --json");
+  EXPECT_EQ(broken.code, kOk);
+  const auto shape = nlohmann::json::parse(broken.out).at("shapes").at(0);
+  EXPECT_EQ(shape.at("supported"), false);
+  EXPECT_EQ(shape.at("reasons").at(0).at("rule"), "row-alignment");
+  EXPECT_EQ(shape.at("reasons").at(1).at("rule"), "tiling");
+}
+
+TEST(App, ExplainsForADeviceThatIsNotHere) {
+  const Ran r = ran("explain mixtral-8x7b --device sm90 --json");
+  ASSERT_EQ(r.code, kOk) << r.err;
+  const auto document = nlohmann::json::parse(r.out);
+  EXPECT_EQ(document.at("device"), "sm90 (as an H200)");
+  EXPECT_EQ(document.at("shapes").at(0).at("m"), 4096);
+}
+
+TEST(App, InfoNamesTheCpuAndSaysWhyThereIsNoGpu) {
+  const Ran text = ran("info");
+  EXPECT_EQ(text.code, kOk);
+  EXPECT_NE(text.out.find("threads"), std::string::npos);
+  const auto document = nlohmann::json::parse(ran("info --json").out);
+  EXPECT_GE(document.at("cpu").at("threads").get<int>(), 1);
+  const auto& cuda = document.at("cuda");
+  EXPECT_EQ(cuda.at("devices").empty(), cuda.contains("why_none"));
+}
+
+TEST(App, HelpAndVersionGoToStandardOutput) {
+  EXPECT_EQ(ran("--version").out.rfind("wgrad ", 0), 0U);
+  EXPECT_NE(ran("run --help").out.find("--accumulate"), std::string::npos);
+  EXPECT_EQ(ran("run --help").code, kOk);
+}
+
+}  // namespace
+}  // namespace wgrad::cli

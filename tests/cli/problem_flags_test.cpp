@@ -1,0 +1,102 @@
+#include "cli/problem_flags.hpp"
+
+#include <gtest/gtest.h>
+
+#include "wgrad/errors.hpp"
+
+namespace wgrad::cli {
+namespace {
+
+const Shape kShape = {"s", 4, 64, 48, 100, Distribution::kEven};
+
+ProblemFlags by_hand() {
+  ProblemFlags flags;
+  flags.m = 64;
+  flags.n = 48;
+  flags.counts = {3, 0, 5};
+  return flags;
+}
+
+TEST(ProblemFlags, FormatsSetDtypesAndScales) {
+  ProblemFlags flags;
+  EXPECT_EQ(format_of(make_problem(flags, kShape)), Format::kSixteenBit);
+  flags.format = "fp16";
+  EXPECT_EQ(make_problem(flags, kShape).b_dtype, DType::kF16);
+  flags.format = "mxfp8-e5m2";
+  EXPECT_EQ(format_of(make_problem(flags, kShape)), Format::kMxfp8);
+  EXPECT_EQ(make_problem(flags, kShape).a_dtype, DType::kE5m2);
+  EXPECT_EQ(make_problem(flags, kShape).a_major, Major::kMn);
+  flags.format = "mxfp4";
+  EXPECT_EQ(format_of(make_problem(flags, kShape)), Format::kMxfp4);
+  EXPECT_EQ(make_problem(flags, kShape).a_major, Major::kK);
+  flags.format = "nvfp4";
+  EXPECT_EQ(format_of(make_problem(flags, kShape)), Format::kNvfp4);
+  EXPECT_EQ(make_problem(flags, kShape).scales->vec_size, 16);
+  EXPECT_TRUE(make_problem(flags, kShape).scales->global_scale);
+}
+
+TEST(ProblemFlags, WordsReachTheProblem) {
+  ProblemFlags flags;
+  flags.out_dtype = "fp32";
+  flags.accumulate = true;
+  flags.order = "ragged";
+  flags.majors = "kn";
+  flags.output = "discrete";
+  flags.tile = {128, 192};
+  flags.cluster = {2, 1};
+  const Problem p = make_problem(flags, kShape);
+  EXPECT_EQ(p.wgrad_dtype, DType::kF32);
+  EXPECT_TRUE(p.accumulate);
+  EXPECT_EQ(p.input_order, InputOrder::kTensorRagged);
+  EXPECT_EQ(p.a_major, Major::kK);
+  EXPECT_EQ(p.b_major, Major::kMn);
+  EXPECT_EQ(majors_text(p), "kn");
+  EXPECT_EQ(p.output_mode, OutputMode::kDiscrete);
+  EXPECT_EQ(p.tiling, (Tiling{128, 192, 2, 1}));
+}
+
+TEST(ProblemFlags, CountsGiveExpertsAndTokens) {
+  const auto choices = chosen_shapes(by_hand());
+  ASSERT_EQ(choices.size(), 1U);
+  EXPECT_EQ(choices[0].shape.experts, 3);
+  EXPECT_EQ(choices[0].shape.tokens, 8);
+  EXPECT_FALSE(choices[0].named);
+}
+
+TEST(ProblemFlags, NothingIsSilentlyIgnored) {
+  ProblemFlags flags = by_hand();
+  flags.names = {"olmoe"};
+  EXPECT_THROW(chosen_shapes(flags), ValueError);
+  flags = by_hand();
+  flags.tokens = 8;
+  EXPECT_THROW(chosen_shapes(flags), ValueError);
+  flags = by_hand();
+  flags.scale = "0.5";
+  EXPECT_THROW(chosen_shapes(flags), ValueError);
+  flags = by_hand();
+  flags.n = 0;
+  EXPECT_THROW(chosen_shapes(flags), ValueError);
+  flags = {};
+  flags.distribution = "zipf";
+  EXPECT_THROW(chosen_shapes(flags), ValueError);
+  flags = {};
+  flags.global_scale = true;
+  EXPECT_THROW(make_problem(flags, kShape), ValueError);
+}
+
+TEST(ProblemFlags, ScaleIsAutomaticForNamedShapesOnly) {
+  ProblemFlags flags;
+  EXPECT_EQ(scale_factor(flags, true), std::nullopt);
+  EXPECT_EQ(scale_factor(flags, false), 1.0);
+  flags.scale = "0.25";
+  EXPECT_EQ(scale_factor(flags, true), 0.25);
+  flags.scale = "auto";
+  EXPECT_EQ(scale_factor(flags, false), std::nullopt);
+  for (const char* bad : {"0", "-1", "1.5", "half", "1x", "nan"}) {
+    flags.scale = bad;
+    EXPECT_THROW(scale_factor(flags, true), ValueError) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace wgrad::cli
