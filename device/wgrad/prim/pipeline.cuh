@@ -95,8 +95,8 @@ struct Turns {
   WGRAD_DEVICE void wait(u32 warpgroup, u32 tile) const {
     arch::barrier_wait(turn(warpgroup), (warpgroup == 0 ? tile + 1 : tile) % 2);
   }
-  // For all lanes: one that still waits for this turn would miss it, and wait for ever, if the other
-  // warpgroup passed it back meanwhile. An empty tile has no wgmma to bring them together.
+  // For all lanes: one that still waits for this turn would miss it, and wait for ever, if the
+  // other warpgroup passed it back meanwhile. An empty tile has no wgmma to bring them together.
   WGRAD_DEVICE void pass_on(u32 warpgroup) const {
     arch::warp_sync();
     if (arch::lane_index() == 0) arch::barrier_arrive(turn(warpgroup ^ 1));
