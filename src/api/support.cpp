@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <iterator>
 
 #include "api/choice.hpp"
@@ -21,10 +20,9 @@ Reason no_such_backend(std::string_view wanted) {
   return {"backend", "backend", fmt::format("'{}'", wanted), "one of " + names};
 }
 
-/// Backends for other kinds of device have nothing to say where one of the right kind says why not.
+/// Backends for other kinds of device have nothing to say to who named none.
 void drop_foreign_backends(std::vector<Reason>& reasons) {
-  const auto is_foreign = [](const Reason& reason) { return reason.rule == "device"; };
-  if (!std::all_of(reasons.begin(), reasons.end(), is_foreign)) std::erase_if(reasons, is_foreign);
+  std::erase_if(reasons, [](const Reason& reason) { return reason.rule == "device"; });
 }
 
 /// A build may leave every backend but the reference out.
@@ -49,7 +47,7 @@ Choice choose(const Problem& problem, const DeviceSpec& device, std::string_view
     choice.reasons.insert(choice.reasons.end(), std::make_move_iterator(limits.begin()),
                           std::make_move_iterator(limits.end()));
   }
-  drop_foreign_backends(choice.reasons);
+  if (wanted.empty()) drop_foreign_backends(choice.reasons);
   if (!known) choice.reasons.push_back(no_such_backend(wanted));
   if (choice.reasons.empty()) choice.reasons.push_back(no_backend(device));
   return choice;
