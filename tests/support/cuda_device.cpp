@@ -74,10 +74,13 @@ class CudaDevice final : public Device {
     free_(region.base, reserved(region));
   }
 
+  /// Done when it returns: a copy from pageable memory may else still be under way, and streams
+  /// that do not wait for the default one would run into it.
   void upload(void* to, const void* from, std::int64_t bytes) override {
     const auto current = use();
     check(to_device_(reinterpret_cast<CUdeviceptr>(to), from, static_cast<std::size_t>(bytes)),
           "cuMemcpyHtoD");
+    check(synchronize_(), "cuCtxSynchronize");
   }
 
   void download(void* to, const void* from, std::int64_t bytes) override {
