@@ -50,12 +50,12 @@ TypeEntry study(nb::handle type, nb::handle object) {
 
 const TypeEntry& entry_of(nb::handle object) {
   // Guarded by the GIL; types are kept alive so that an address is never reused.
-  static auto* const kTypes = new std::unordered_map<PyTypeObject*, TypeEntry>;
+  static auto* const types = new std::unordered_map<PyTypeObject*, TypeEntry>;
   PyTypeObject* type = Py_TYPE(object.ptr());
-  if (const auto hit = kTypes->find(type); hit != kTypes->end()) return hit->second;
+  if (const auto hit = types->find(type); hit != types->end()) return hit->second;
   const TypeEntry entry = study(nb::handle(reinterpret_cast<PyObject*>(type)), object);
   Py_INCREF(type);
-  return kTypes->emplace(type, entry).first->second;
+  return types->emplace(type, entry).first->second;
 }
 
 }  // namespace

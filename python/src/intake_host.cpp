@@ -73,16 +73,16 @@ void release(void* buffer) noexcept {
 }  // namespace
 
 void read_by_array_struct(TensorView& view, const char* field) {
-  static PyObject* const kStruct = PyUnicode_InternFromString("__array_struct__");
-  static PyObject* const kDtype = PyUnicode_InternFromString("dtype");
-  const nb::object capsule = attribute(view.object, kStruct);
+  static PyObject* const struct_name = PyUnicode_InternFromString("__array_struct__");
+  static PyObject* const dtype_name = PyUnicode_InternFromString("dtype");
+  const nb::object capsule = attribute(view.object, struct_name);
   const auto* array =
       static_cast<const ArrayInterface*>(PyCapsule_GetPointer(capsule.ptr(), nullptr));
   if (array == nullptr) throw nb::python_error();
   if (array->itemsize > 1 && (array->flags & kNotSwapped) == 0) {
     refuse({"byte-order", field, "byte-swapped", "in native byte order"});
   }
-  view.element = element_of_dtype(attribute(view.object, kDtype));
+  view.element = element_of_dtype(attribute(view.object, dtype_name));
   view.data = array->data;
   view.writable = (array->flags & kWritable) != 0;
   set_axes(view, array->rank, array->shape, array->strides, std::max(array->itemsize, 1), field);

@@ -211,6 +211,20 @@ def test_padded_output_rows_and_experts_keep_what_lies_between(framework):
     assert (got[:, M:, :] == 77).all() and (got[:, :, N:] == 77).all()
 
 
+@pytest.mark.parametrize(("tokens", "m"), [(1, M), (24, 1), (1, 1)])
+def test_one_token_or_one_feature(framework, tokens, m):
+    """A 2-D tensor with an extent of 1 is K-major and MN-major at once: the readable one is taken."""
+    rng = np.random.default_rng(12)
+    ends = ends_of([tokens])
+    x = operands.sixteen_bit(framework, rng, ends, m)
+    dy = operands.sixteen_bit(framework, rng, ends, N)
+    offsets = framework.tensor(ends, "int32")
+    check(framework, wgrad.grouped_wgrad(x.tokens, dy.tokens, offsets), x, dy, ends)
+    (out,) = wgrad.grouped_gemm_wgrad_wrapper_sm100(x.tokens.T, dy.tokens, None, None, offsets)
+    assert dtype_name(out) == "bfloat16"
+    check(framework, out, x, dy, ends)
+
+
 def test_numpy_unpacked_fp4_is_packed():
     rng = np.random.default_rng(11)
     numpy = frameworks.Numpy()
