@@ -7,6 +7,8 @@ install(TARGETS wgrad EXPORT wgradTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/wgrad DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT wgradTargets NAMESPACE wgrad:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/wgrad)
+get_target_property(wgrad_type wgrad TYPE)
+string(COMPARE EQUAL "${wgrad_type}" STATIC_LIBRARY WGRAD_IS_STATIC)
 configure_package_config_file(cmake/wgradConfig.cmake.in wgradConfig.cmake
   INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/wgrad)
 write_basic_package_version_file(wgradConfigVersion.cmake COMPATIBILITY SameMajorVersion)
