@@ -1,15 +1,20 @@
 // Times the CPU backend over a shapes file: BF16 and every block-scaled format beside it.
 //
-// Shapes are scaled to the machine by one rule: hidden, intermediate and tokens are all divided by
-// the smallest power of two that brings 2*M*N*T to at most --gflop; M and N stay multiples of 32.
+// Shapes are scaled to the machine by one rule: hidden and intermediate are divided by a power of
+// two, tokens by half of it (so that experts keep tokens), the smallest one that brings 2*M*N*T to
+// at most --gflop; M and N stay multiples of 32.
 // Formats take turns within a repetition, so that clocks and neighbours touch all alike; the median
 // of the repetitions is printed. The last columns are time over BF16's time.
 //
 // usage: cpu_wgrad SHAPES [--gflop 8] [--repeat 7] [--only NAME] [--out bf16|f32] [--accumulate]
+//        [--format NAME] [--cpu-time]
+//
+// --cpu-time counts the process's CPU time instead of the wall's: with WGRAD_THREADS=1 it means
+// something on a machine that is busy with other work too.
 #include <fmt/format.h>
+#include <time.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -42,6 +47,8 @@ struct Settings {
   std::string only;
   DType out = DType::kBf16;
   bool accumulate = false;
+  bool cpu_time = false;
+  std::string format;  ///< only this one, beside bf16
 };
 
 Settings parse(int argc, char** argv) {
@@ -57,6 +64,10 @@ Settings parse(int argc, char** argv) {
       s.only = next();
     } else if (word == "--out") {
       s.out = next() == "f32" ? DType::kF32 : DType::kBf16;
+    } else if (word == "--format") {
+      s.format = next();
+    } else if (word == "--cpu-time") {
+      s.cpu_time = true;
     } else if (word == "--accumulate") {
       s.accumulate = true;
     } else {
@@ -87,7 +98,7 @@ Shape scaled(Shape s, double gflop) {
        2e-9 * static_cast<double>(s.m * s.n) * static_cast<double>(s.tokens) > gflop; by *= 2) {
     s.m = width(full.m, by * 2);
     s.n = width(full.n, by * 2);
-    s.tokens = std::max(full.tokens / (by * 2), s.experts);
+    s.tokens = std::max(full.tokens / by, s.experts);  // half as much
   }
   return s;
 }
@@ -120,13 +131,18 @@ struct Format {
   std::optional<wgrad::ScaleSpec> scales;
 };
 
-std::vector<Format> formats() {
+std::vector<Format> formats(const std::string& only) {
   const wgrad::ScaleSpec mx{DType::kE8m0, 32, wgrad::ScaleLayout::kSwizzled, false};
   const wgrad::ScaleSpec nv{DType::kE4m3, 16, wgrad::ScaleLayout::kSwizzled, true};
-  return {{"bf16", DType::kBf16, Major::kMn, {}},   {"bf16-k", DType::kBf16, Major::kK, {}},
-          {"fp16", DType::kF16, Major::kMn, {}},    {"mxfp8", DType::kE4m3, Major::kMn, mx},
-          {"mxfp8-k", DType::kE4m3, Major::kK, mx}, {"mxfp4", DType::kE2m1, Major::kK, mx},
-          {"nvfp4", DType::kE2m1, Major::kK, nv}};
+  std::vector<Format> all = {
+      {"bf16", DType::kBf16, Major::kMn, {}},   {"bf16-k", DType::kBf16, Major::kK, {}},
+      {"fp16", DType::kF16, Major::kMn, {}},    {"mxfp8", DType::kE4m3, Major::kMn, mx},
+      {"mxfp8-k", DType::kE4m3, Major::kK, mx}, {"mxfp4", DType::kE2m1, Major::kK, mx},
+      {"nvfp4", DType::kE2m1, Major::kK, nv}};
+  std::erase_if(all, [&](const Format& f) {
+    return !only.empty() && only != f.name && f.name != std::string("bf16");
+  });
+  return all;
 }
 
 /// Random elements of magnitude near one, as bytes of `format`.
@@ -201,11 +217,16 @@ std::unique_ptr<Case> make_case(const Shape& s, const Format& f, const Settings&
   return c;
 }
 
-double timed_ms(const Case& c) {
-  const auto start = std::chrono::steady_clock::now();
+double clock_ms(bool cpu_time) {
+  timespec now{};
+  clock_gettime(cpu_time ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
+}
+
+double timed_ms(const Case& c, bool cpu_time) {
+  const double start = clock_ms(cpu_time);
   c.executable.run(c.operands);
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
-      .count();
+  return clock_ms(cpu_time) - start;
 }
 
 double median(std::vector<double> v) {
@@ -218,10 +239,11 @@ void bench(const Shape& full, const Settings& settings) {
   std::mt19937 random(7);
   const auto ends = offsets_of(s, random);
   std::vector<std::unique_ptr<Case>> cases;
-  for (const Format& f : formats()) cases.push_back(make_case(s, f, settings, ends, random));
-  for (const auto& c : cases) timed_ms(*c);
+  for (const Format& f : formats(settings.format))
+    cases.push_back(make_case(s, f, settings, ends, random));
+  for (const auto& c : cases) timed_ms(*c, settings.cpu_time);
   for (int r = 0; r < settings.repeat; ++r) {
-    for (const auto& c : cases) c->ms.push_back(timed_ms(*c));
+    for (const auto& c : cases) c->ms.push_back(timed_ms(*c, settings.cpu_time));
   }
   const double base = median(cases[0]->ms);
   const double gflop = 2e-9 * static_cast<double>(s.m * s.n) * static_cast<double>(s.tokens);
@@ -242,7 +264,7 @@ int main(int argc, char** argv) {
              device.avx512_bf16, device.amx_bf16);
   fmt::print("{:16} {:>4} {:>5} {:>5} {:>6} {:>8} {:>7}", "shape", "E", "M", "N", "T", "bf16 ms",
              "GFLOP/s");
-  for (const Format& f : formats()) {
+  for (const Format& f : formats(settings.format)) {
     if (std::strcmp(f.name, "bf16") != 0) fmt::print(" {:>8}", f.name);
   }
   fmt::print("\n");

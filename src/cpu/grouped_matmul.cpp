@@ -125,6 +125,10 @@ class TileTask {
 
   void multiply(const ExponentShift& shift, std::uint8_t* scratch) const {
     const plan::CpuScratch parts = plan::scratch(c_, p_);
+    ScaleTable storage_a;  // NOLINT(cppcoreguidelines-pro-type-member-init): see scale_table()
+    ScaleTable storage_b;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+    const TileDecode decode_a = decode(shift.a, storage_a);
+    const TileDecode decode_b = decode(shift.b, storage_b);
     std::uint8_t* a_scratch = scratch;
     std::uint8_t* b_scratch = a_scratch + parts.a_bytes;
     const bool direct = out_.dtype == DType::kF32 && !out_.accumulate && !out_.scaled &&
@@ -135,9 +139,9 @@ class TileTask {
       step = next_step(tile_.place.tokens - token);
       const std::int64_t k = padded_step(step);
       const TileFactor a =
-          factor(a_, {tile_.row, tile_.rows, token, step}, shift.a, a_scratch, parts.a_ld);
+          factor(a_, {tile_.row, tile_.rows, token, step}, decode_a, a_scratch, parts.a_ld);
       const TileFactor b =
-          factor(b_, {tile_.col, tile_.cols, token, step}, shift.b, b_scratch, parts.b_ld);
+          factor(b_, {tile_.col, tile_.cols, token, step}, decode_b, b_scratch, parts.b_ld);
       matmul_.multiply({tile_.rows, tile_.cols, k}, a, b, c, ldc, token > 0);
     }
     if (!direct) store(c, ldc);
@@ -154,19 +158,22 @@ class TileTask {
     return c_.native_bf16 ? round_up(step, plan::kTokenStep) : step;
   }
 
-  TileFactor factor(const ExpertOperand& x, const TileRegion& region, int exponent_shift,
+  TileDecode decode(int shift, ScaleTable& storage) const {
+    TileDecode how;
+    how.type = tile_type(c_);
+    if (p_.scales) {
+      how.vec = p_.scales->vec_size;
+      how.scales = &scale_table(p_.scales->dtype, shift, storage);
+    }
+    return how;
+  }
+
+  TileFactor factor(const ExpertOperand& x, const TileRegion& region, const TileDecode& how,
                     std::uint8_t* tile, std::int64_t ld) const {
     const std::int64_t k = padded_step(region.tokens);
     const bool in_place =
         c_.native_bf16 && x.dtype == DType::kBf16 && x.major == Major::kMn && k == region.tokens;
     if (in_place) return {x.at(region.row, region.token), x.ld, x.major};
-    TileDecode how;
-    how.type = tile_type(c_);
-    how.exponent_shift = exponent_shift;
-    if (p_.scales) {
-      how.scale_dtype = p_.scales->dtype;
-      how.vec = p_.scales->vec_size;
-    }
     decode_tile(x, how, region, tile, ld);
     if (k > region.tokens) zero_tokens(x.major, region, k, tile, ld);
     return {tile, ld, x.major};
@@ -189,7 +196,8 @@ class TileTask {
   }
 
   void store(const float* c, std::int64_t ldc) const {
-    const StoreLine line = store_line(out_.dtype, out_.accumulate, out_.scaled);
+    const StoreLine line = store_line(out_.dtype, out_.accumulate,
+                                      out_.scaled ? scaling_for(out_.factor) : Scaling::kNone);
     const std::int64_t size = bits(out_.dtype) / 8;
     for (std::int64_t i = 0; i < tile_.rows; ++i) {
       line(c + i * ldc, out_.factor, out_.base + i * out_.pitch * size, tile_.cols);

@@ -1,5 +1,8 @@
 #include "cpu/lines.hpp"
 
+#include <array>
+#include <cmath>
+
 #include "cpu/line_loops.hpp"
 
 namespace wgrad::cpu {
@@ -8,10 +11,10 @@ namespace {
 /// Every loop of line_loops.hpp for one instruction set.
 struct LineTable {
   const char* name;
-  WidenLine widen[2];        ///< [f16]
-  ScaleAcross across[2][2];  ///< [e5m2][bf16 tile]
-  ScaleAlong along[3][2];    ///< [e4m3, e5m2, e2m1][bf16 tile]
-  StoreLine store[3][2][2];  ///< [f32, bf16, f16][accumulate][scaled]
+  WidenLine widen[2];                    ///< [f16]
+  ScaleAcross across[2][2];              ///< [e5m2][bf16 tile]
+  ScaleAlong along[3][2];                ///< [e4m3, e5m2, e2m1][bf16 tile]
+  std::array<StoreLine, 3> store[3][2];  ///< [f32, bf16, f16][accumulate][Scaling]
 };
 
 // A target attribute cannot be a template parameter, so the macro writes one class of plain
@@ -32,9 +35,9 @@ struct LineTable {
                              std::int64_t n) {                                               \
       loops::scale_along<In, Out>(in, scale, vec, out, n);                                   \
     }                                                                                        \
-    template <class Out, bool kAccumulate, bool kScaled>                                     \
+    template <class Out, bool kAccumulate, Scaling kScaling>                                 \
     target static void store(const float* acc, double factor, void* out, std::int64_t n) {   \
-      loops::store_line<Out, kAccumulate, kScaled>(acc, factor, out, n);                     \
+      loops::store_line<Out, kAccumulate, kScaling>(acc, factor, out, n);                    \
     }                                                                                        \
   }
 
@@ -44,6 +47,13 @@ WGRAD_LINE_FUNCTIONS(Baseline, WGRAD_NO_TARGET);
 WGRAD_LINE_FUNCTIONS(Avx2, [[gnu::target("avx2")]]);
 WGRAD_LINE_FUNCTIONS(Avx512, [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl")]]);
 #endif
+
+template <class Set, class Out, bool kAccumulate>
+constexpr std::array<StoreLine, 3> stores() {
+  return {&Set::template store<Out, kAccumulate, Scaling::kNone>,
+          &Set::template store<Out, kAccumulate, Scaling::kFloat>,
+          &Set::template store<Out, kAccumulate, Scaling::kDouble>};
+}
 
 template <class Set>
 constexpr LineTable make_table(const char* name) {
@@ -56,12 +66,9 @@ constexpr LineTable make_table(const char* name) {
       {{&Set::template along<E4m3, F32Out>, &Set::template along<E4m3, Bf16Out>},
        {&Set::template along<E5m2, F32Out>, &Set::template along<E5m2, Bf16Out>},
        {&Set::template along<E2m1, F32Out>, &Set::template along<E2m1, Bf16Out>}},
-      {{{&Set::template store<F32Out, false, false>, &Set::template store<F32Out, false, true>},
-        {&Set::template store<F32Out, true, false>, &Set::template store<F32Out, true, true>}},
-       {{&Set::template store<Bf16Out, false, false>, &Set::template store<Bf16Out, false, true>},
-        {&Set::template store<Bf16Out, true, false>, &Set::template store<Bf16Out, true, true>}},
-       {{&Set::template store<F16Out, false, false>, &Set::template store<F16Out, false, true>},
-        {&Set::template store<F16Out, true, false>, &Set::template store<F16Out, true, true>}}},
+      {{stores<Set, F32Out, false>(), stores<Set, F32Out, true>()},
+       {stores<Set, Bf16Out, false>(), stores<Set, Bf16Out, true>()},
+       {stores<Set, F16Out, false>(), stores<Set, F16Out, true>()}},
   };
 }
 
@@ -99,9 +106,13 @@ ScaleAlong scale_along(DType element, TileType tile) {
   return table().along[element_index(element)][tile == TileType::kBf16 ? 1 : 0];
 }
 
-StoreLine store_line(DType output, bool accumulate, bool scaled) {
+Scaling scaling_for(double factor) noexcept {
+  return std::isnormal(static_cast<float>(factor)) ? Scaling::kFloat : Scaling::kDouble;
+}
+
+StoreLine store_line(DType output, bool accumulate, Scaling scaling) {
   const int type = output == DType::kF32 ? 0 : output == DType::kBf16 ? 1 : 2;
-  return table().store[type][accumulate ? 1 : 0][scaled ? 1 : 0];
+  return table().store[type][accumulate ? 1 : 0][static_cast<std::size_t>(scaling)];
 }
 
 const char* line_instruction_set() {

@@ -18,13 +18,19 @@ using ScaleAcross = void (*)(const std::uint8_t* in, const float* scale, void* o
 /// `out[i] = in[i] * scale[i / vec]`: the line runs along tokens. FP4 reads two elements a byte.
 using ScaleAlong = void (*)(const std::uint8_t* in, const float* scale, int vec, void* out,
                             std::int64_t n);
-/// `out[i] = acc[i] * factor`, or `+=`, rounded once to the output's type.
+/// `out[i] = acc[i]` or `+=`, rounded once to the output's type. Where there is a factor (global
+/// scales), it is applied first, and its product is a float32.
 using StoreLine = void (*)(const float* acc, double factor, void* out, std::int64_t n);
+
+/// How a factor is applied: as a float32 where it is a normal one, else in double, where a zero sum
+/// stays zero whatever the factor.
+enum class Scaling : std::uint8_t { kNone, kFloat, kDouble };
+Scaling scaling_for(double factor) noexcept;
 
 WidenLine widen_line(DType element);
 ScaleAcross scale_across(DType element, TileType tile);
 ScaleAlong scale_along(DType element, TileType tile);
-StoreLine store_line(DType output, bool accumulate, bool scaled);
+StoreLine store_line(DType output, bool accumulate, Scaling scaling);
 
 /// The instruction set in use: "avx512", "avx2" or "baseline".
 const char* line_instruction_set();

@@ -12,21 +12,43 @@ namespace wgrad::cpu {
 namespace {
 
 constexpr int kNanCode = 255;
-constexpr int kBias = 127;
 
 /// Clamping touches only blocks of zeros: choose_shift() keeps all others in range.
-float e8m0_value(int code, int shift) {
+constexpr float e8m0_value(int code, int shift) {
   if (code == kNanCode) return std::numeric_limits<float>::quiet_NaN();
   const int exponent = std::clamp(code - shift, 1, 254);
   return std::bit_cast<float>(static_cast<std::uint32_t>(exponent) << 23);
 }
 
-float scale_value(const TileDecode& how, std::uint8_t code) {
-  return how.scale_dtype == DType::kE8m0 ? e8m0_value(code, how.exponent_shift) : E4m3::value(code);
+void fill_e8m0(ScaleTable& table, int shift) {
+  for (int code = 0; code < 256; ++code) {
+    table[static_cast<std::size_t>(code)] = e8m0_value(code, shift);
+  }
+}
+
+ScaleTable e8m0_table() {
+  ScaleTable table{};
+  fill_e8m0(table, 0);
+  return table;
+}
+
+ScaleTable e4m3_table() {
+  ScaleTable table{};
+  for (std::uint32_t code = 0; code < 256; ++code) table[code] = E4m3::value(code);
+  return table;
 }
 
 std::int64_t bytes_of(TileType type) {
   return type == TileType::kF32 ? 4 : 2;
+}
+
+/// K-major lines are a leading dimension apart, which hardware prefetchers do not follow.
+void prefetch_line(const ExpertOperand& x, const TileRegion& r, std::int64_t i) {
+  constexpr std::int64_t kAhead = 6;
+  if (x.major != Major::kK || i + kAhead >= r.rows) return;
+  const std::uint8_t* from = x.at(r.row + i + kAhead, r.token);
+  const std::int64_t bytes = r.tokens * bits(x.dtype) / 8;
+  for (std::int64_t byte = 0; byte < bytes; byte += 64) __builtin_prefetch(from + byte);
 }
 
 struct Lines {
@@ -47,6 +69,7 @@ void decode_sixteen_bit(const ExpertOperand& x, const TileDecode& how, const Til
   const Lines lines = lines_of(x, r);
   const WidenLine widen = widen_line(x.dtype);
   for (std::int64_t i = 0; i < lines.count; ++i) {
+    prefetch_line(x, r, i);
     if (how.type == TileType::kF32) {
       widen(line(x, r, i), tile + i * pitch, lines.length);
     } else {
@@ -58,13 +81,15 @@ void decode_sixteen_bit(const ExpertOperand& x, const TileDecode& how, const Til
 void decode_k_major(const ExpertOperand& x, const TileDecode& how, const TileRegion& r,
                     std::uint8_t* tile, std::int64_t pitch) {
   std::array<float, kMaxTileTokens / 16> scales;  // NOLINT: written below, as far as it is read
+  const ScaleTable& table = *how.scales;
   const ScaleAlong scale = scale_along(x.dtype, how.type);
   const std::int64_t first = r.token / how.vec;
   const std::int64_t blocks = ceil_div(r.tokens, how.vec);
   for (std::int64_t i = 0; i < r.rows; ++i) {
+    prefetch_line(x, r, i);
     const std::uint8_t* codes = x.scales.row(r.row + i);
     for (std::int64_t b = 0; b < blocks; ++b) {
-      scales[static_cast<std::size_t>(b)] = scale_value(how, codes[x.scales.column(first + b)]);
+      scales[static_cast<std::size_t>(b)] = table[codes[x.scales.column(first + b)]];
     }
     scale(x.at(r.row + i, r.token), scales.data(), how.vec, tile + i * pitch, r.tokens);
   }
@@ -73,11 +98,12 @@ void decode_k_major(const ExpertOperand& x, const TileDecode& how, const TileReg
 void decode_mn_major(const ExpertOperand& x, const TileDecode& how, const TileRegion& r,
                      std::uint8_t* tile, std::int64_t pitch) {
   std::array<float, kMaxTileRows> scales;  // NOLINT: written below, as far as it is read
+  const ScaleTable& table = *how.scales;
   const ScaleAcross scale = scale_across(x.dtype, how.type);
   for (std::int64_t t = 0; t < r.tokens; t += how.vec) {
     const std::int64_t column = x.scales.column((r.token + t) / how.vec);
     for (std::int64_t i = 0; i < r.rows; ++i) {
-      scales[static_cast<std::size_t>(i)] = scale_value(how, x.scales.row(r.row + i)[column]);
+      scales[static_cast<std::size_t>(i)] = table[x.scales.row(r.row + i)[column]];
     }
     const std::int64_t end = std::min(t + how.vec, r.tokens);
     for (std::int64_t u = t; u < end; ++u) {
@@ -87,6 +113,15 @@ void decode_mn_major(const ExpertOperand& x, const TileDecode& how, const TileRe
 }
 
 }  // namespace
+
+const ScaleTable& scale_table(DType scale_dtype, int shift, ScaleTable& storage) noexcept {
+  static const ScaleTable kE4m3 = e4m3_table();
+  static const ScaleTable kE8m0 = e8m0_table();
+  if (scale_dtype == DType::kE4m3) return kE4m3;
+  if (shift == 0) return kE8m0;
+  fill_e8m0(storage, shift);
+  return storage;
+}
 
 void decode_tile(const ExpertOperand& operand, const TileDecode& how, const TileRegion& region,
                  void* tile, std::int64_t ld) noexcept {

@@ -1,6 +1,7 @@
 // A rectangle of one expert's operand, decoded into thread-local scratch.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "cpu/expert_operand.hpp"
@@ -16,12 +17,18 @@ struct TileRegion {
   std::int64_t tokens = 0;
 };
 
+/// The value of every scale code.
+using ScaleTable = std::array<float, 256>;
+
+/// `shift` is subtracted from every e8m0 exponent; e4m3 scales take none. A table made for a shift
+/// other than 0 is written into `storage`.
+const ScaleTable& scale_table(DType scale_dtype, int shift, ScaleTable& storage) noexcept;
+
 /// How to turn elements into tile values.
 struct TileDecode {
   TileType type = TileType::kF32;
-  DType scale_dtype = DType::kE8m0;
-  int vec = 0;             ///< tokens a scale covers; 0: the operand has no scales
-  int exponent_shift = 0;  ///< subtracted from every e8m0 exponent
+  int vec = 0;                         ///< tokens a scale covers; 0: the operand has no scales
+  const ScaleTable* scales = nullptr;  ///< needed where there are scales
 };
 
 /// Most rows a region may have: the scales of one block of tokens are held on the stack.

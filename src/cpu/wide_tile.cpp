@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "cpu/line_loops.hpp"
+#include "cpu/output_types.hpp"
 
 namespace wgrad::cpu {
 namespace {

@@ -21,14 +21,34 @@ std::int64_t padded_ld(std::int64_t length, std::int64_t element_bytes) {
   return round_up(length, per_line) + per_line;
 }
 
+/// Every operand element is decoded once for each tile that needs it and takes part in as many
+/// multiplications as the tile is wide: wide tiles make decoding cheap. An output too small for
+/// kTilesPerExpert of them gets smaller ones, so that a single expert still feeds several threads.
+std::int64_t widest_tile(const Problem& p, bool native) {
+  constexpr std::int64_t kSmall = 256;
+  constexpr std::int64_t kTilesPerExpert = 8;
+  const std::int64_t large = native ? 512 : 384;  // the native multiplication is the faster one
+  const std::int64_t tiles = ceil_div(p.m, large) * ceil_div(p.n, large);
+  return tiles >= kTilesPerExpert ? large : kSmall;
+}
+
+/// As deep as leaves one operand's tile in the second-level cache while the library packs it;
+/// deeper tiles pass over the float32 result less often.
+std::int64_t tile_depth(std::int64_t tile, std::int64_t element_bytes, std::int64_t l2_bytes) {
+  constexpr std::int64_t kUsualL2 = 512 << 10;
+  const std::int64_t l2 = l2_bytes > 0 ? l2_bytes : kUsualL2;
+  return std::clamp<std::int64_t>(l2 / (tile * element_bytes) / 64 * 64, 128, 512);
+}
+
 }  // namespace
 
 CpuConfig plan_cpu(const Problem& p, const DeviceSpec& device) {
   CpuConfig config;
   config.native_bf16 = (device.avx512_bf16 || device.amx_bf16) && p.a_dtype != DType::kF16;
-  config.tile_m = even_tile(p.m, config.native_bf16 ? 512 : 256);
-  config.tile_n = even_tile(p.n, config.native_bf16 ? 512 : 256);
-  config.tile_k = config.native_bf16 ? 512 : 256;
+  const std::int64_t widest = widest_tile(p, config.native_bf16);
+  config.tile_m = even_tile(p.m, widest);
+  config.tile_n = even_tile(p.n, widest);
+  config.tile_k = tile_depth(widest, config.native_bf16 ? 2 : 4, device.l2_bytes);
   config.threads = std::max(device.threads, 1);
   return config;
 }

@@ -86,11 +86,11 @@ TEST(Lines, ANanScaleMakesNanOfZeroToo) {
 TEST(Lines, StoresScaleAccumulateAndRound) {
   const std::vector<float> sums(40, 1.0F + 0x1p-8F);
   std::vector<std::uint16_t> out(41, 0x3F80);  // bf16 1.0
-  store_line(DType::kBf16, false, false)(sums.data(), 0, out.data(), 40);
+  store_line(DType::kBf16, false, Scaling::kNone)(sums.data(), 0, out.data(), 40);
   EXPECT_EQ(out[0], 0x3F80);  // the tie goes to even
-  store_line(DType::kBf16, true, false)(sums.data(), 0, out.data(), 40);
+  store_line(DType::kBf16, true, Scaling::kNone)(sums.data(), 0, out.data(), 40);
   EXPECT_EQ(bf16_value(out[39]), 2.0F);
-  store_line(DType::kBf16, true, true)(sums.data(), 128.0, out.data(), 40);
+  store_line(DType::kBf16, true, Scaling::kFloat)(sums.data(), 128.0, out.data(), 40);
   EXPECT_EQ(bf16_value(out[39]), 130.0F);  // 2 + 128.5, a tie
   EXPECT_EQ(out[40], 0x3F80);
 }
@@ -98,7 +98,7 @@ TEST(Lines, StoresScaleAccumulateAndRound) {
 TEST(Lines, AZeroSumStaysZeroUnderAnInfiniteGlobalScale) {
   const std::vector<float> sums(8, 0.0F);
   std::vector<float> out(8, 9.0F);
-  store_line(DType::kF32, false, true)(sums.data(), INFINITY, out.data(), 8);
+  store_line(DType::kF32, false, scaling_for(INFINITY))(sums.data(), INFINITY, out.data(), 8);
   EXPECT_EQ(out, sums);
 }
 

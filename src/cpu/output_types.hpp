@@ -1,0 +1,48 @@
+// Types that sums are stored as: float32 and bfloat16 (tiles too), float16.
+#pragma once
+
+#include <cstdint>
+
+#include "cpu/encodings.hpp"
+
+namespace wgrad::cpu::loops {
+
+struct F32Out {
+  using Type = float;
+  WGRAD_INLINE static float tile(float v) { return v; }
+  WGRAD_INLINE static double load(float v) { return v; }
+  WGRAD_INLINE static float rounded(double v) { return static_cast<float>(v); }
+  WGRAD_INLINE static float sum(float acc, float old) { return acc + old; }
+  WGRAD_INLINE static float plain(float acc) { return acc; }
+};
+
+struct Bf16Out {
+  using Type = std::uint16_t;
+  /// Decoded elements have at most 8 significant bits: dropping the rest is exact.
+  WGRAD_INLINE static std::uint16_t tile(float v) {
+    return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(v) >> 16);
+  }
+  WGRAD_INLINE static double load(std::uint16_t v) { return bf16_value(v); }
+  WGRAD_INLINE static std::uint16_t rounded(double v) { return bf16_rounded(narrow_to_odd(v)); }
+  WGRAD_INLINE static std::uint16_t sum(float acc, std::uint16_t old) {
+    return bf16_rounded(sum_to_odd(acc, bf16_value(old)));
+  }
+  WGRAD_INLINE static std::uint16_t plain(float acc) { return bf16_rounded(acc); }
+};
+
+struct F16Out {
+  using Type = std::uint16_t;
+  WGRAD_INLINE static double load(std::uint16_t v) { return f16_value(v); }
+  WGRAD_INLINE static std::uint16_t rounded(double v) { return f16_rounded(narrow_to_odd(v)); }
+  WGRAD_INLINE static std::uint16_t sum(float acc, std::uint16_t old) {
+    return f16_rounded(sum_to_odd(acc, f16_value(old)));
+  }
+  WGRAD_INLINE static std::uint16_t plain(float acc) { return f16_rounded(acc); }
+};
+
+/// A zero sum stays zero whatever the global scales are, infinite ones included.
+WGRAD_INLINE double scaled(double sum, double factor) {
+  return sum == 0 ? sum : sum * factor;
+}
+
+}  // namespace wgrad::cpu::loops
