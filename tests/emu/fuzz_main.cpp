@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "emu/kernel_case.hpp"
+#include "emu/verdict.hpp"
 
 namespace {
 
@@ -46,7 +46,8 @@ int sweep(const Plan& plan) {
   std::uint64_t done = 0, switches = 0, wgmmas = 0;
   for (; done < plan.problems && elapsed() < plan.seconds; ++done) {
     const std::uint64_t number = plan.first + done;
-    const KernelCase c = random_kernel_case(number % kernels().size(), number);
+    const std::size_t kernel = number % kernels().size();
+    const KernelCase c = random_kernel_case(kernels()[kernel].config, kernel, number);
     const auto [result, stats] = verdict(c);
     switches += stats.switches;
     wgmmas += stats.wgmmas;

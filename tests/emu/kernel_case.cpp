@@ -4,11 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <stdexcept>
 
-#include "backends/emu_launch.hpp"
-#include "support/instance.hpp"
+#include "scales/codec.hpp"
+#include "support/logical.hpp"
 #include "support/random.hpp"
 #include "wgrad/scale_layout.hpp"
 
@@ -19,11 +20,6 @@ using shared::Config;
 using shared::OperandLayout;
 
 constexpr std::int64_t kCounts[] = {0, 0, 1, 7, 8, 13, 63, 64, 65, 128, 130, 200};
-
-std::int64_t unit_of(OperandLayout layout) {
-  if (layout == OperandLayout::kMnMajorBlocked) return 64;
-  return layout == OperandLayout::kMnMajor ? 8 : 1;
-}
 
 // Extents that reach into one, two or three tiles, of the kind the layout is for.
 std::int64_t random_extent(Random& random, OperandLayout layout, std::int64_t most) {
@@ -48,8 +44,38 @@ void make_infinite(LogicalData& data) {
   }
 }
 
-Case full_case(const KernelCase& k) {
-  const Config& c = kernels()[k.kernel].config;
+void multiply_by_powers(LogicalOperand& operand, Random& random, int low, int high) {
+  for (std::int64_t row = 0; row < operand.rows; ++row) {
+    for (std::int64_t t = 0; t < operand.tokens(); ++t) {
+      const double value = scales::decode(operand.dtype, operand.code(row, t));
+      operand.set(row, t, std::ldexp(value, static_cast<int>(random.integer(low, high))));
+    }
+  }
+}
+
+// Powers of two that spread the values, or push the sums (bf16 only) among the subnormals.
+void set_values(Case& full, const KernelCase& k) {
+  const bool tiny = k.values == Values::kTiny;
+  if (k.values != Values::kIntegers) full.data = DataKind::kNormal;
+  if (tiny) full.start_code = full.problem.wgrad_dtype == DType::kF32 ? 0x00300000 : 0x0030;
+  full.adjust = [k, tiny](LogicalData& data) {
+    Random random(k.data_seed + 77);
+    if (k.values == Values::kWide || tiny) {
+      multiply_by_powers(data.a, random, tiny ? -70 : -6, tiny ? -60 : 6);
+      multiply_by_powers(data.b, random, tiny ? -70 : -6, tiny ? -60 : 6);
+    }
+    if (k.infinite) make_infinite(data);
+  };
+}
+
+}  // namespace
+
+std::int64_t unit_of(OperandLayout layout) {
+  if (layout == OperandLayout::kMnMajorBlocked) return 64;
+  return layout == OperandLayout::kMnMajor ? 8 : 1;
+}
+
+Case full_case(const Config& c, const KernelCase& k) {
   Case full;
   Problem& p = full.problem;
   p.m = k.m;
@@ -70,15 +96,12 @@ Case full_case(const KernelCase& k) {
   full.a_pad = k.a_pad;
   full.b_pad = k.b_pad;
   full.seed = k.data_seed;
-  if (k.infinite) full.adjust = make_infinite;
+  set_values(full, k);
   full.problem = problem(full);
   return full;
 }
 
-}  // namespace
-
-KernelCase random_kernel_case(std::size_t kernel, std::uint64_t number) {
-  const Config& c = kernels()[kernel].config;
+KernelCase random_kernel_case(const Config& c, std::size_t kernel, std::uint64_t number) {
   Random random(number * 1000003 + kernel);
   KernelCase k;
   k.kernel = kernel;
@@ -104,71 +127,12 @@ KernelCase random_kernel_case(std::size_t kernel, std::uint64_t number) {
   return k;
 }
 
-Verdict verdict(const KernelCase& k) {
-  const backends::EmuKernel& kernel = kernels()[k.kernel];
-  const Case full = full_case(k);
-  if (!backends::serves(kernel.config, full.problem))
-    return {"the kernel does not serve this case", {}};
-  const CaseData data(full);
-  Instance instance(data, host_device());
-  shared::FaultRecord record{};
-  backends::EmuSettings settings;
-  settings.sm_count = k.sms;
-  settings.adversary = {.seed = k.seed, .step_limit = 20'000'000};
-  const emu::Outcome outcome =
-      backends::launch_emulated(kernel, full.problem, instance.operands(), settings, record);
-  if (outcome.fault) return {outcome.fault->text(), outcome.stats};
-  if (record.kind != 0) {
-    return {fmt::format("the kernel reports data fault {}", record.kind), outcome.stats};
-  }
-  const Bytes got = instance.output(), want = oracle_output(data);
-  const auto different = std::mismatch(got.begin(), got.end(), want.begin()).first;
-  if (different == got.end()) return {"", outcome.stats};
-  return {fmt::format("wrong result: first at byte {} of {} of the output image",
-                      different - got.begin(), got.size()),
-          outcome.stats};
-}
-
-KernelCase shrink(KernelCase best) {
-  const auto fails = [](const KernelCase& c) {
-    const std::string v = verdict(c).text;
-    return !v.empty() && v.find("does not serve") == std::string::npos;
-  };
-  const auto attempt = [&](auto change) {
-    KernelCase smaller = best;
-    change(smaller);
-    if (arguments(smaller) == arguments(best) || !fails(smaller)) return false;
-    best = smaller;
-    return true;
-  };
-  const Config& c = kernels()[best.kernel].config;
-  bool again = true;
-  while (again) {
-    again = false;
-    for (std::size_t e = 0; e < best.counts.size() && best.counts.size() > 1; ++e) {
-      again |=
-          attempt([&](KernelCase& k) { k.counts.erase(k.counts.begin() + static_cast<long>(e)); });
-    }
-    for (std::size_t e = 0; e < best.counts.size(); ++e) {
-      again |= attempt([&](KernelCase& k) { k.counts[e] /= 2; });
-    }
-    again |= attempt([](KernelCase& k) { k.slack = k.a_pad = k.b_pad = k.pitch_pad = 0; });
-    again |= attempt([&](KernelCase& k) {
-      k.m = std::max(unit_of(c.a), k.m / 2 / unit_of(c.a) * unit_of(c.a));
-    });
-    again |= attempt([&](KernelCase& k) {
-      k.n = std::max(unit_of(c.b), k.n / 2 / unit_of(c.b) * unit_of(c.b));
-    });
-  }
-  return best;
-}
-
 std::string arguments(const KernelCase& k) {
   return fmt::format(
       "--kernel {} --m {} --n {} --counts {} --slack {} --a-pad {} --b-pad {} --pitch-pad {} "
-      "--sms {} --infinite {} --data-seed {} --seed {}",
+      "--sms {} --infinite {} --values {} --data-seed {} --seed {}",
       k.kernel, k.m, k.n, fmt::join(k.counts, ","), k.slack, k.a_pad, k.b_pad, k.pitch_pad, k.sms,
-      k.infinite ? 1 : 0, k.data_seed, k.seed);
+      k.infinite ? 1 : 0, static_cast<int>(k.values), k.data_seed, k.seed);
 }
 
 KernelCase parse(const std::vector<std::string>& args) {
@@ -205,6 +169,8 @@ KernelCase parse(const std::vector<std::string>& args) {
       k.sms = static_cast<int>(size);
     else if (name == "--infinite")
       k.infinite = number != 0;
+    else if (name == "--values")
+      k.values = static_cast<Values>(number);
     else if (name == "--data-seed")
       k.data_seed = number;
     else if (name == "--seed")

@@ -1,19 +1,25 @@
-// Random problems for one compiled kernel, judged by the oracle; shrinking; command lines.
+// Random problems for one configuration of the SM90 kernel, and their command lines.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "emu/fault.hpp"
-#include "emu/kernel_list.hpp"
 #include "support/case.hpp"
+#include "wgrad/shared/config.hpp"
 
 namespace wgrad::test {
 
+enum class Values : std::uint8_t {
+  kIntegers,  ///< every sum exact: judged bit by bit against the oracle
+  kNormal,
+  kWide,  ///< normal, times powers of two
+  kTiny,  ///< products around the least normal number (bf16)
+};
+
 /// A problem in numbers that a command line holds.
 struct KernelCase {
-  std::size_t kernel = 0;  ///< index into kernels()
+  std::size_t kernel = 0;  ///< index of the configuration
   std::int64_t m = 64;
   std::int64_t n = 64;
   std::vector<std::int64_t> counts;
@@ -23,21 +29,18 @@ struct KernelCase {
   std::int64_t pitch_pad = 0;  ///< output columns beyond the least, in units of 16 bytes
   int sms = 4;                 ///< CTAs at once: few make each walk over many tiles
   bool infinite = false;       ///< each expert's last token multiplies to infinity in row 0
+  Values values = Values::kIntegers;
   std::uint64_t data_seed = 1;
   std::uint64_t seed = 1;  ///< of the adversary
 };
 
+/// Extents of an operand of this layout are multiples of it.
+std::int64_t unit_of(shared::OperandLayout layout);
+
 /// The same case for the same number.
-KernelCase random_kernel_case(std::size_t kernel, std::uint64_t number);
-
-struct Verdict {
-  std::string text;  ///< empty when the output equals the oracle's, bit for bit, canaries included
-  emu::Stats stats;
-};
-Verdict verdict(const KernelCase& c);
-
-/// Smaller while it still fails.
-KernelCase shrink(KernelCase c);
+KernelCase random_kernel_case(const shared::Config& config, std::size_t kernel,
+                              std::uint64_t number);
+Case full_case(const shared::Config& config, const KernelCase& c);
 
 /// Arguments that replay a case.
 std::string arguments(const KernelCase& c);

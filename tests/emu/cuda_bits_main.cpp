@@ -1,0 +1,42 @@
+// The list of bit_cases.hpp on CUDA device 0. Exit status 77: there is none.
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <utility>
+
+#include "backends/cuda_backend.hpp"
+#include "emu/bit_program.hpp"
+#include "emu/kernel_configs.hpp"
+#include "support/cuda_device.hpp"
+
+namespace {
+
+using namespace wgrad;
+using namespace wgrad::test;
+
+Bytes run_cuda(const KernelCase& k, const CaseData& data, const std::shared_ptr<Device>& memory) {
+  const Problem& problem = data.source.problem;
+  const DeviceSpec device = cuda_device(0);
+  plan::Plan plan;
+  plan.backend = "cuda";
+  plan.config = plan::launch_values(kKernelConfigs[k.kernel], problem, device);
+  const auto kernel = backends::cuda_backend().build(problem, plan, device, {});
+  Instance instance(data, memory);
+  kernel->launch(instance.operands());
+  Bytes first = instance.output();
+  instance.reset_output();
+  kernel->launch(instance.operands());
+  if (instance.output() != first) throw std::runtime_error("the second run differs");
+  return first;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  auto memory = cuda_memory(0);
+  if (memory == nullptr) return fmt::print("no CUDA device\n"), 77;
+  memory = aligned(std::move(memory));
+  return bit_program(argc, argv, [&](const KernelCase& k, const CaseData& data) {
+    return run_cuda(k, data, memory);
+  });
+}
