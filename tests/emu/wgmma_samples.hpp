@@ -240,6 +240,6 @@ inline std::uint64_t digest_words(const std::uint32_t* words, std::size_t count,
 inline constexpr std::uint64_t kDigestSeed = 14695981039346656037U;
 
 /// Samples of each kind and type that one run of bench/micro/wgmma_rounding takes.
-inline constexpr int kSamplesOfKind = 200;
+inline constexpr int kSamplesOfKind = 120;
 
 }  // namespace wgrad::test
