@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._core import ValueError
+from . import _core
 
 _BY_NAME = {
     name: name
@@ -46,7 +46,7 @@ def dtype_name(dtype: Any, argument: str) -> str:
         name = _BY_NAME.get(text) or _ALIASES.get(text)
         if name is not None:
             return name
-    raise ValueError(
+    raise _core.ValueError(
         f"wgrad: {argument} is {dtype!r}; it must be a dtype such as 'bfloat16' or 'float32' "
         "(Unsupported tensor data type.)"
     )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import functools
+import operator
 from typing import Any
 
-from ._core import Options, ValueError
+from . import _core, cache
 from ._dtypes import dtype_name
+from ._refusals import refuse
 
 _INT32_MAX = 2**31 - 1
+_MOST_REMEMBERED = 1024
 
 
 def _build(
@@ -24,9 +26,9 @@ def _build(
     backend: Any,
     validate_device_data: Any,
     natural: bool = False,
-) -> Options:
+) -> _core.Options:
     out_dtype = "out_dtype" if natural else "wgrad_dtype"
-    return Options(
+    return _core.Options(
         mma_tiler_mn=_pair(mma_tiler_mn, "mma_tiler_mn"),
         cluster_shape_mn=None
         if cluster_shape_mn is None
@@ -43,22 +45,20 @@ def _build(
     )
 
 
-_remembered = functools.lru_cache(maxsize=1024)(_build)
-
-
-def options(*values: Any) -> Options:
+def options(*values: Any) -> _core.Options:
     """The Options of the values of _build(), in its order; `natural` True uses the argument names
     of grouped_wgrad in messages. Raises ValueError naming the argument that makes no sense.
     """
     try:
-        return _remembered(*values)
+        kept = cache.options.get(values)
     except TypeError:  # a list instead of a tuple has no hash
         return _build(*values)
-
-
-def refuse(argument: str, got: str, need: str) -> ValueError:
-    """The error for one bad argument, in the sentence that C++ uses too."""
-    return ValueError(f"wgrad: {argument} is {got}; it must be {need}")
+    # Equal is not enough: 1 == True, and a refusal must not depend on earlier calls.
+    if kept is None or not all(map(operator.is_, kept[0], values)):
+        if len(cache.options) >= _MOST_REMEMBERED:
+            cache.options.clear()
+        kept = cache.options[values] = (values, _build(*values))
+    return kept[1]
 
 
 def _int32(value: Any) -> bool:

@@ -1,29 +1,40 @@
-"""Compiled operators, kept under the static side of a call."""
+"""What calls leave behind for later ones; emptied when the interpreter exits.
+
+Nothing of the extension module may outlive the interpreter, or it reports a leak. A function that
+somebody keeps past the exit (torch keeps the operators registered with it) keeps the names of its
+module; so the package's modules name ``_core`` as a module, whose own names the interpreter
+clears, and hold instances here alone.
+"""
 
 from __future__ import annotations
 
+import atexit
 from typing import TYPE_CHECKING, Any
 
-from ._core import Api, Compiled, Contract
+from . import _core
 
 if TYPE_CHECKING:
     from .operator import GroupedGemmWgradSm100
 
 # Keys leave the token count, offsets, addresses and streams out. A dict access is atomic under the
 # GIL; two threads that miss at once both compile, and the later one stays.
-natural: dict[bytes, Compiled] = {}
+natural: dict[bytes, _core.Compiled] = {}
 wrapper: dict[tuple[Any, ...], GroupedGemmWgradSm100] = {}
+#: By the values they were made of, which come along: equal values may differ in type.
+options: dict[tuple[Any, ...], tuple[tuple[Any, ...], _core.Options]] = {}
 
 
-def compiled(contract: Contract) -> Compiled:
+def compiled(contract: _core.Contract) -> _core.Compiled:
     """The operator for a call of grouped_wgrad, compiled at its first use."""
     found = natural.get(contract.key)
     if found is None:
-        found = natural[contract.key] = contract.compile(Api.NATURAL)
+        found = natural[contract.key] = contract.compile(_core.Api.NATURAL)
     return found
 
 
+@atexit.register
 def clear_caches() -> None:
     """Forgets all compiled operators that grouped_wgrad and the wrapper keep."""
     natural.clear()
     wrapper.clear()
+    options.clear()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import cache
-from ._core import Api, Contract, ValueError, describe
-from ._options import options, refuse
+from . import _core, cache
+from ._options import options
+from ._refusals import refuse
 from ._tensors import new_output
 from .quantize import Quantized, pack_fp4
 
@@ -95,18 +95,18 @@ def grouped_wgrad(
     whole, parts = (None, out) if separate else (out, None)
     tensors = (x, dy, x_scale, dy_scale, offsets, whole, parts, x_global_scale, dy_global_scale)
     try:
-        contract: Contract = describe(Api.NATURAL, *tensors, chosen, separate)
-    except ValueError as error:
+        contract = _core.describe(_core.Api.NATURAL, *tensors, chosen, separate)
+    except _core.ValueError as error:
         if all(reason.rule != "fp4-packing" for reason in error.reasons):
             raise
         x, dy = _packed(x), _packed(dy)
         tensors = (x, dy, *tensors[2:])
-        contract = describe(Api.NATURAL, *tensors, chosen, separate)
+        contract = _core.describe(_core.Api.NATURAL, *tensors, chosen, separate)
     operator = cache.compiled(contract)
     if out is None:
         out = new_output(x, contract.wgrad_shape, contract.wgrad_dtype, accumulate, stream)
         tensors = (*tensors[:5], out, *tensors[6:])
-    operator.run(Api.NATURAL, *tensors, stream, workspace)
+    operator.run(_core.Api.NATURAL, *tensors, stream, workspace)
     return out
 
 

@@ -6,9 +6,10 @@ import enum
 import logging
 from typing import Any
 
-from ._core import Api, Compiled, Contract, DeviceFault, RuntimeError, describe
+from . import _core
 from ._dtypes import dtype_name
-from ._options import options, refuse
+from ._options import options
+from ._refusals import refuse
 from ._tensors import is_contiguous
 
 _MODES = (
@@ -114,9 +115,9 @@ class GroupedGemmWgrad:
             validate_device_data,
         )
         self.weight_mode: str | None = None  #: 'dense' or 'discrete', known after check_support()
-        self._contracts: tuple[Contract, Contract | None] | None = None
-        self._stacked: Compiled | None = None
-        self._pointers: Compiled | None = None
+        self._contracts: tuple[_core.Contract, _core.Contract | None] | None = None
+        self._stacked: _core.Compiled | None = None
+        self._pointers: _core.Compiled | None = None
 
     def check_support(self) -> bool:
         """True where this operator can run on the samples' device.
@@ -132,7 +133,7 @@ class GroupedGemmWgrad:
         assert self._contracts is not None
         for contract in self._contracts:
             if contract is not None:
-                contract.require_support(Api.SAMPLE)
+                contract.require_support(_core.Api.SAMPLE)
         self._samples = None
         self._sample_wgrad_expert = None
         return True
@@ -149,8 +150,8 @@ class GroupedGemmWgrad:
         assert self._contracts is not None
         stacked, pointers = self._contracts
         if pointers is not None:
-            self._pointers = pointers.compile(Api.SAMPLE)
-        self._stacked = stacked.compile(Api.SAMPLE)
+            self._pointers = pointers.compile(_core.Api.SAMPLE)
+        self._stacked = stacked.compile(_core.Api.SAMPLE)
 
     def execute(
         self,
@@ -188,7 +189,7 @@ class GroupedGemmWgrad:
         if compiled is None or (wgrad_ptrs is not None and wgrad_tensor is not None):
             compiled = self._select(wgrad_tensor)
         compiled.run(
-            Api.CALL,
+            _core.Api.CALL,
             a_tensor,
             b_tensor,
             sfa_tensor,
@@ -210,13 +211,13 @@ class GroupedGemmWgrad:
     def scratch_workspace_bytes(self) -> int:
         """Bytes a descriptor_workspace of this operator needs; available after compile()."""
         if self._stacked is None:
-            raise RuntimeError("wgrad: kernel not compiled; call compile() first")
+            raise _core.RuntimeError("wgrad: kernel not compiled; call compile() first")
         sizes = [self._stacked.workspace_bytes]
         if self._pointers is not None:
             sizes.append(self._pointers.workspace_bytes)
         return max(sizes)
 
-    def fault(self) -> DeviceFault | None:
+    def fault(self) -> _core.DeviceFault | None:
         """The first fault in device data since compile() or clear_fault(); None: none seen."""
         compiled = [c for c in (self._stacked, self._pointers) if c is not None]
         return next((seen for c in compiled if (seen := c.fault()) is not None), None)
@@ -227,17 +228,17 @@ class GroupedGemmWgrad:
             if compiled is not None:
                 compiled.clear_fault()
 
-    def _select(self, wgrad_tensor: Any) -> Compiled:
+    def _select(self, wgrad_tensor: Any) -> _core.Compiled:
         """The form for a call with wgrad_ptrs, or before compile(): mostly refusals."""
         if self._stacked is None:
-            raise RuntimeError("wgrad: kernel not compiled; call compile() first")
+            raise _core.RuntimeError("wgrad: kernel not compiled; call compile() first")
         if self._pointers is None:
             raise refuse("wgrad_ptrs", "given", "None in dense mode, where wgrad_tensor is written")
         if wgrad_tensor is not None and not self._takes_both_outputs:
             raise refuse("wgrad_ptrs", "given", "None together with wgrad_tensor: give one of them")
         return self._pointers
 
-    def _read_samples(self, samples: tuple[Any, ...]) -> tuple[Contract, Contract | None]:
+    def _read_samples(self, samples: tuple[Any, ...]) -> tuple[_core.Contract, _core.Contract | None]:
         a, b, sfa, sfb, offsets, wgrad, global_scale_a, global_scale_b = samples
         num_experts, wgrad_shape, wgrad_dtype = self._discrete
         if (wgrad is None) == (num_experts is None):
@@ -245,9 +246,9 @@ class GroupedGemmWgrad:
             raise refuse("sample_wgrad and num_experts", f"{given} given", _MODES)
         chosen = options(*self._choices)
 
-        def contract(pointers: bool) -> Contract:
-            return describe(
-                Api.SAMPLE,
+        def contract(pointers: bool) -> _core.Contract:
+            return _core.describe(
+                _core.Api.SAMPLE,
                 a,
                 b,
                 sfa,
@@ -270,7 +271,7 @@ class GroupedGemmWgrad:
         return stacked, contract(True)
 
     def _check_discrete(
-        self, contract: Contract, num_experts: Any, wgrad_shape: Any, wgrad_dtype: Any
+        self, contract: _core.Contract, num_experts: Any, wgrad_shape: Any, wgrad_dtype: Any
     ) -> None:
         experts, m, n = contract.wgrad_shape
         for name, value in (("wgrad_shape", wgrad_shape), ("wgrad_dtype", wgrad_dtype)):

@@ -7,7 +7,7 @@ from typing import Any
 
 from . import _core
 from ._dtypes import dtype_name
-from ._options import refuse
+from ._refusals import refuse
 from ._tensors import is_torch, numpy_dtype
 
 _SCALE_DTYPES = {"mxfp8": "float8_e8m0fnu", "mxfp4": "float8_e8m0fnu", "nvfp4": "float8_e4m3fn"}

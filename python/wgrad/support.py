@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from . import _core
-from ._core import Api, Contract, DeviceSpec, Explanation, Problem, Support
-from ._options import options, refuse
+from ._options import options
+from ._refusals import refuse
 from .quantize import Quantized
 
 
-def devices() -> list[DeviceSpec]:
+def devices() -> list[_core.DeviceSpec]:
     """The devices of this machine: the CPU, then every CUDA device."""
     cuda = [_core.cuda_device(ordinal) for ordinal in range(_core.cuda_device_count())]
     return [_core.cpu_device(), *cuda]
@@ -21,10 +21,10 @@ def support(
     dy: Any = None,
     offsets: Any = None,
     *,
-    device: DeviceSpec | None = None,
+    device: _core.DeviceSpec | None = None,
     backend: str | None = None,
     **fields: Any,
-) -> Support:
+) -> _core.Support:
     """Whether a problem can run, as an object that is true or false and lists every reason.
 
     Three spellings::
@@ -45,7 +45,7 @@ def support(
     """
     contract, problem = _read(x, dy, offsets, backend, fields)
     if contract is not None:
-        return contract.support(Api.NATURAL, device)
+        return contract.support(_core.Api.NATURAL, device)
     return _core.check_support(problem, device or _default_device(), backend or "")
 
 
@@ -54,26 +54,26 @@ def explain(
     dy: Any = None,
     offsets: Any = None,
     *,
-    device: DeviceSpec | None = None,
+    device: _core.DeviceSpec | None = None,
     **fields: Any,
-) -> Explanation:
+) -> _core.Explanation:
     """What the planner would do and why; arguments and errors as support()."""
     contract, problem = _read(x, dy, offsets, None, fields)
     if contract is not None:
-        return contract.explain(Api.NATURAL, device)
+        return contract.explain(_core.Api.NATURAL, device)
     return _core.explain(problem, device or _default_device())
 
 
-def _default_device() -> DeviceSpec:
+def _default_device() -> _core.DeviceSpec:
     return _core.cuda_device(0) if _core.cuda_device_count() > 0 else _core.cpu_device()
 
 
 def _read(
     x: Any, dy: Any, offsets: Any, backend: str | None, fields: dict[str, Any]
-) -> tuple[Contract | None, Problem]:
+) -> tuple[_core.Contract | None, _core.Problem]:
     if x is None and dy is None and offsets is None:
-        return None, Problem(**fields)
-    if isinstance(x, Problem):
+        return None, _core.Problem(**fields)
+    if isinstance(x, _core.Problem):
         if dy is not None or offsets is not None or fields:
             raise refuse("x", "a Problem", "the only argument besides device")
         return None, x
@@ -100,7 +100,7 @@ def _sample(
     mma_tiler_mn: tuple[int, int] = (256, 256),
     cluster_shape_mn: tuple[int, int] | None = None,
     backend: str | None = None,
-) -> Contract:
+) -> _core.Contract:
     if isinstance(x, Quantized):
         x, x_scale, x_global_scale = x.elements, x.scales, x.global_scale
     if isinstance(dy, Quantized):
@@ -121,7 +121,7 @@ def _sample(
     )
     separate = isinstance(out, (list, tuple))
     return _core.describe(
-        Api.NATURAL,
+        _core.Api.NATURAL,
         x,
         dy,
         x_scale,

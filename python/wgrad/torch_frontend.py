@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from ._options import refuse
+from ._refusals import refuse
 from .natural import grouped_wgrad
 from .tuple_dict import register_pytrees
 

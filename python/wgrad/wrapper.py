@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import cache
-from ._core import Api, RuntimeError, describe
-from ._options import options, refuse
+from . import _core, cache
+from ._options import options
+from ._refusals import refuse
 from ._tensors import new_output
 from .operator import GroupedGemmWgradSm100, WGradInputOrder
 from .tuple_dict import TupleDict, register_pytrees
@@ -87,8 +87,8 @@ def grouped_gemm_wgrad_wrapper_sm100(
         backend,
         validate_device_data,
     )
-    contract = describe(
-        Api.CALL,
+    contract = _core.describe(
+        _core.Api.CALL,
         a_tensor,
         b_tensor,
         sfa_tensor,
@@ -105,7 +105,7 @@ def grouped_gemm_wgrad_wrapper_sm100(
     operator = cache.wrapper.get(key)
     if operator is None:
         # Refused here, so that messages use this function's argument names.
-        contract.require_support(Api.CALL)
+        contract.require_support(_core.Api.CALL)
     if wgrad_tensor is None and wgrad_ptrs is None:
         wgrad_tensor = new_output(
             a_tensor,
@@ -141,7 +141,7 @@ def grouped_gemm_wgrad_wrapper_sm100(
             validate_device_data=validate_device_data,
         )
         if not operator.check_support():
-            raise RuntimeError("wgrad: unsupported configuration")
+            raise _core.RuntimeError("wgrad: unsupported configuration")
         operator.compile()
         cache.wrapper[key] = operator
     operator.execute(
@@ -191,7 +191,7 @@ def get_grouped_gemm_wgrad_workspace_size_sm100(
 
 def grouped_gemm_wgrad_jax_sm100(*args: Any, **kwargs: Any) -> Any:
     """The JAX front end. Not built yet: every call raises RuntimeError and says so."""
-    raise RuntimeError(
+    raise _core.RuntimeError(
         "wgrad: the JAX front end is not built yet; grouped_wgrad takes numpy arrays and torch "
         "tensors"
     )

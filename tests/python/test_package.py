@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
 import os
 import pathlib
@@ -139,23 +140,85 @@ def test_import_does_not_load_torch():
     assert result.stdout.strip() == "False", result.stderr
 
 
-def test_nothing_leaks_at_exit():
-    """nanobind reports instances that outlive the interpreter on standard error."""
-    result = run_python(
-        """
-        import logging
-        import numpy as np, wgrad
-        logging.disable()
-        x, offsets = np.ones((4, 8), np.float16), np.array([4], np.int32)
-        wgrad.grouped_wgrad(x, x, offsets)
+CALLS = """
+    import logging
+    import numpy as np, wgrad
+    logging.disable()
+    wgrad._core.report_leaks(True)
+    offsets = np.array([4], np.int32)
+
+    def call_everything(x):
+        wgrad.grouped_wgrad(x, x, offsets, out_dtype="float32", mma_tiler_mn=(128, 128))
         wgrad.grouped_gemm_wgrad_wrapper_sm100(x.T, x, None, None, offsets)
+        operator = wgrad.GroupedGemmWgradSm100(x.T, x, None, None, offsets, wgrad_dtype="float32",
+                                               num_experts=1, wgrad_shape=(8, 8))
+        operator.compile()
+        q = wgrad.quantize(x, offsets, "mxfp8")
+        wgrad.grouped_wgrad(q, q, offsets)
         try:
             wgrad.grouped_wgrad(x, x, None)
         except ValueError as error:
-            kept = error
+            return operator, wgrad.explain(x, x, offsets), error
+"""
+
+
+def test_nothing_leaks_at_exit():
+    """nanobind reports instances that outlive the interpreter on standard error."""
+    calls = textwrap.dedent(CALLS)
+    result = run_python(calls + "kept = call_everything(np.ones((4, 8), np.float16))")
+    assert result.returncode == 0 and result.stderr == "", result.stderr
+
+
+def test_an_operator_that_is_kept_says_nothing_at_exit():
+    """The report is there when asked for, and only then: it is the program's own operator."""
+    program = """
+        import ctypes, wgrad
+        wgrad._core.report_leaks({})
+        kept = wgrad.Problem(experts=1, m=8, n=8, tokens=8)
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
         """
+    assert "leaked" in run_python(program.format(True)).stderr
+    quiet = run_python(program.replace("wgrad._core.report_leaks({})", ""))
+    assert quiet.returncode == 0 and quiet.stderr == "", quiet.stderr
+
+
+@pytest.mark.torch
+def test_nothing_leaks_at_exit_where_torch_keeps_functions():
+    """torch never lets go of operators registered with it, wgrad's own and those of users."""
+    result = run_python(
+        textwrap.dedent(CALLS)
+        + textwrap.dedent(
+            """
+            import torch
+            from wgrad import GroupedGemmWgradSm100, explain, grouped_wgrad, quantize
+            from wgrad import grouped_gemm_wgrad_wrapper_sm100 as wrapper
+
+            @torch.library.custom_op("mine::wgrad", mutates_args=())
+            def op(x: torch.Tensor, dy: torch.Tensor, offsets: torch.Tensor,
+                   keeps: str = "") -> torch.Tensor:
+                held = GroupedGemmWgradSm100, explain, quantize, wrapper
+                return grouped_wgrad(x, dy, offsets)
+
+            offsets = torch.tensor([4], dtype=torch.int32)
+            x = torch.ones(4, 8, dtype=torch.bfloat16)
+            call_everything(x)
+            torch.ops.mine.wgrad(x, x, offsets)
+            torch.ops.wgrad.grouped_wgrad(x, x, offsets)
+            """
+        )
     )
     assert result.returncode == 0 and result.stderr == "", result.stderr
+
+
+def test_modules_name_the_extension_only_as_a_module():
+    """What cache.py says: a name of _core would outlive the interpreter with its function."""
+    for path in PACKAGE.glob("*.py"):
+        if path.stem == "__init__":
+            continue
+        module = importlib.import_module(f"wgrad.{path.stem}")
+        for name, value in vars(module).items():
+            ours = getattr(value, "__module__", None) == "wgrad._core"
+            assert not ours, f"{path.name} holds {name}"
 
 
 def test_a_star_import_hides_no_builtin():

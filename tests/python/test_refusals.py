@@ -658,3 +658,15 @@ def test_device_mismatch_is_named():
     meta = torch.ones((T, M), dtype=torch.bfloat16, device="meta")
     error = refused(lambda: wgrad.grouped_wgrad(**plain(x=meta)), "x is nothing DLPack describes")
     assert "meta" in str(error)
+
+
+def test_a_refusal_does_not_depend_on_earlier_calls():
+    """1 equals True and 256.0 equals 256, but only the latter of each are allowed."""
+    wgrad.clear_caches()
+    for good, bad in (
+        ({"accumulate": False}, {"accumulate": 0}),
+        ({"mma_tiler_mn": (128, 128)}, {"mma_tiler_mn": (128.0, 128)}),
+    ):
+        wgrad.grouped_wgrad(**plain(**good))
+        refused(lambda bad=bad: wgrad.grouped_wgrad(**plain(**bad)), f"wgrad: {next(iter(bad))} is ")
+        wgrad.grouped_wgrad(**plain(**good))
