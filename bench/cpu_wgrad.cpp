@@ -6,7 +6,7 @@
 // Formats take turns within a repetition, so that clocks and neighbours touch all alike; the median
 // of the repetitions is printed. The last columns are time over BF16's time.
 //
-// usage: cpu_wgrad SHAPES [--gflop 8] [--repeat 7] [--only NAME] [--out bf16|f32] [--accumulate]
+// usage: cpu_wgrad [SHAPES] [--gflop 8] [--repeat 7] [--only NAME] [--out bf16|f32] [--accumulate]
 //        [--format NAME] [--cpu-time]
 //
 // --cpu-time counts the process's CPU time instead of the wall's: with WGRAD_THREADS=1 it means
@@ -15,15 +15,15 @@
 #include <time.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <fstream>
-#include <numeric>
+#include <iterator>
 #include <random>
-#include <sstream>
 #include <string>
 #include <vector>
 
+#include "bench/shapes.hpp"
+#include "bench/token_counts.hpp"
 #include "wgrad/wgrad.hpp"
 
 namespace {
@@ -31,14 +31,7 @@ namespace {
 using wgrad::DType;
 using wgrad::Major;
 
-struct Shape {
-  std::string name;
-  std::int64_t experts = 0;
-  std::int64_t m = 0;
-  std::int64_t n = 0;
-  std::int64_t tokens = 0;
-  std::string distribution;
-};
+using wgrad::bench::Shape;
 
 struct Settings {
   std::string shapes;
@@ -78,15 +71,10 @@ Settings parse(int argc, char** argv) {
 }
 
 std::vector<Shape> read_shapes(const std::string& path) {
-  std::vector<Shape> out;
+  if (path.empty()) return wgrad::bench::parse_shapes(wgrad::bench::builtin_shapes(), "shapes.txt");
   std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
-    if (line.empty() || line[0] == '#') continue;
-    Shape s;
-    std::istringstream(line) >> s.name >> s.experts >> s.m >> s.n >> s.tokens >> s.distribution;
-    out.push_back(s);
-  }
-  return out;
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  return wgrad::bench::parse_shapes(text, path);
 }
 
 Shape scaled(Shape s, double gflop) {
@@ -101,27 +89,6 @@ Shape scaled(Shape s, double gflop) {
     s.tokens = std::max(full.tokens / by, s.experts);  // half as much
   }
   return s;
-}
-
-/// Cumulative ends; even counts, so that packed FP4 can take the same shape.
-std::vector<std::int32_t> offsets_of(const Shape& s, std::mt19937& random) {
-  std::vector<double> weight(static_cast<std::size_t>(s.experts), 1.0);
-  std::uniform_real_distribution<double> jitter(0.7, 1.3);
-  for (std::size_t e = 0; e < weight.size(); ++e) {
-    if (s.distribution == "jitter") weight[e] = jitter(random);
-    if (s.distribution == "zipf") weight[e] = 1.0 / static_cast<double>(e + 1);
-  }
-  if (s.distribution == "zipf") std::shuffle(weight.begin(), weight.end(), random);
-  if (s.distribution == "hot") weight[0] = 4.0 * static_cast<double>(s.experts);
-  const double sum = std::accumulate(weight.begin(), weight.end(), 0.0);
-  std::vector<std::int32_t> ends;
-  double reached = 0;
-  for (const double w : weight) {
-    reached += w / sum * static_cast<double>(s.tokens);
-    ends.push_back(static_cast<std::int32_t>(std::lround(reached / 2)) * 2);
-  }
-  ends.back() = static_cast<std::int32_t>(s.tokens / 2 * 2);
-  return ends;
 }
 
 struct Format {
@@ -237,7 +204,8 @@ double median(std::vector<double> v) {
 void bench(const Shape& full, const Settings& settings) {
   const Shape s = scaled(full, settings.gflop);
   std::mt19937 random(7);
-  const auto ends = offsets_of(s, random);
+  // Even counts, so that packed FP4 can take the same shape.
+  const auto ends = wgrad::bench::cumulative_ends(wgrad::bench::token_counts(s, 7, 2));
   std::vector<std::unique_ptr<Case>> cases;
   for (const Format& f : formats(settings.format))
     cases.push_back(make_case(s, f, settings, ends, random));

@@ -44,7 +44,7 @@ DeviceSpec device_of(const ExplainFlags& flags) {
 }
 
 struct Answer {
-  Shape shape;
+  bench::Shape shape;
   Problem problem;
   Support support;
   Explanation explanation;
@@ -108,7 +108,7 @@ int run(const ExplainFlags& flags, std::ostream& out) {
   if (!flags.json) out << fmt::format("device: {}\n\n", device.name);
   for (const ShapeChoice& choice : chosen_shapes(flags.problem)) {
     const double factor = scale_factor(flags.problem, false).value_or(1.0);
-    const Shape shape = scaled(choice.shape, factor);
+    const bench::Shape shape = scaled(choice.shape, factor);
     const Problem problem = make_problem(flags.problem, shape);
     const Answer answer{shape, problem, check_support(problem, device), explain(problem, device)};
     if (flags.json) {

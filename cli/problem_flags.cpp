@@ -43,12 +43,12 @@ void set_majors(Problem& p, const std::string& word) {
   p.b_major = major(majors[1]);
 }
 
-std::vector<Shape> file_shapes(const std::string& path) {
-  if (path.empty()) return parse_shapes(builtin_shapes(), "built-in shapes");
+std::vector<bench::Shape> file_shapes(const std::string& path) {
+  if (path.empty()) return bench::parse_shapes(bench::builtin_shapes(), "built-in shapes");
   std::ifstream file(path);
   if (!file) throw ValueError(fmt::format("wgrad: --shapes-file {} cannot be read", path));
   const std::string text{std::istreambuf_iterator<char>(file), {}};
-  return parse_shapes(text, path);
+  return bench::parse_shapes(text, path);
 }
 
 bool sized_by_hand(const ProblemFlags& f) {
@@ -64,7 +64,8 @@ ShapeChoice by_hand(const ProblemFlags& f) {
   ShapeChoice choice;
   choice.counts = f.counts;
   choice.shape = {"by-hand", f.experts, f.m, f.n, f.tokens};
-  if (!f.distribution.empty()) choice.shape.distribution = parse_distribution(f.distribution);
+  if (!f.distribution.empty())
+    choice.shape.distribution = bench::parse_distribution(f.distribution);
   if (!f.counts.empty()) {
     if (f.experts != 0 || f.tokens != 0 || !f.distribution.empty() || !f.scale.empty()) {
       throw ValueError(
@@ -133,14 +134,15 @@ std::vector<ShapeChoice> chosen_shapes(const ProblemFlags& flags) {
     throw ValueError("wgrad: --distribution is for a shape by hand; named shapes have their own");
   }
   std::vector<ShapeChoice> choices;
-  for (const Shape& shape : select_shapes(file_shapes(flags.shapes_file), flags.names)) {
+  for (const bench::Shape& shape :
+       bench::select_shapes(file_shapes(flags.shapes_file), flags.names)) {
     choices.push_back({shape, {}, true});
   }
   if (choices.empty()) throw ValueError("wgrad: the shapes file names no shape");
   return choices;
 }
 
-Problem make_problem(const ProblemFlags& f, const Shape& shape) {
+Problem make_problem(const ProblemFlags& f, const bench::Shape& shape) {
   const ElementFormat format = element_format(f.format);
   Problem p;
   p.experts = shape.experts;

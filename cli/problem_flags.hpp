@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/shapes.hpp"
+#include "bench/shapes.hpp"
 #include "wgrad/problem.hpp"
 
 namespace wgrad::cli {
@@ -40,7 +40,7 @@ void add_problem_flags(CLI::App& app, ProblemFlags& flags);
 
 /// A shape to work on; `counts` only where they were given by hand.
 struct ShapeChoice {
-  Shape shape;
+  bench::Shape shape;
   std::vector<std::int64_t> counts;
   bool named = false;  ///< it comes from a shapes file
 };
@@ -49,7 +49,7 @@ struct ShapeChoice {
 std::vector<ShapeChoice> chosen_shapes(const ProblemFlags& flags);
 
 /// The problem of `shape` under these flags. Throws ValueError for words that mean nothing.
-Problem make_problem(const ProblemFlags& flags, const Shape& shape);
+Problem make_problem(const ProblemFlags& flags, const bench::Shape& shape);
 
 /// "mn", "kk", ...: the contiguous axes of A and B.
 std::string majors_text(const Problem& problem);

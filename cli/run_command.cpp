@@ -5,12 +5,12 @@
 #include <memory>
 #include <ostream>
 
+#include "bench/token_counts.hpp"
 #include "cli/measure.hpp"
 #include "cli/memory.hpp"
 #include "cli/progress.hpp"
 #include "cli/run_report.hpp"
 #include "cli/scaling.hpp"
-#include "cli/token_counts.hpp"
 #include "cli/workload.hpp"
 #include "wgrad/device_spec.hpp"
 #include "wgrad/executable.hpp"
@@ -23,7 +23,7 @@ Row run_one(const RunFlags& flags, const ShapeChoice& choice, const DeviceSpec& 
   const double budget = flop_budget(flags.backend, device.threads);
   const double factor =
       scale_factor(flags.problem, choice.named).value_or(automatic_factor(choice.shape, budget));
-  const Shape shape = choice.counts.empty() ? scaled(choice.shape, factor) : choice.shape;
+  const bench::Shape shape = choice.counts.empty() ? scaled(choice.shape, factor) : choice.shape;
   Row row;
   row.shape = choice.shape.name;
   row.scale = factor;
@@ -34,8 +34,9 @@ Row run_one(const RunFlags& flags, const ShapeChoice& choice, const DeviceSpec& 
 
   stage("making data");
   const std::int64_t multiple = problem.a_dtype == DType::kE2m1 ? 2 : 1;
-  const auto counts =
-      choice.counts.empty() ? token_counts(shape, flags.problem.seed, multiple) : choice.counts;
+  const auto counts = choice.counts.empty()
+                          ? bench::token_counts(shape, flags.problem.seed, multiple)
+                          : choice.counts;
   const std::unique_ptr<Memory> memory = memory_of(device);
   Workload workload(problem, counts, flags.problem.seed, device.threads, *memory);
   row.problem = workload.problem();

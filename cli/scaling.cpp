@@ -16,22 +16,22 @@ std::int64_t times(std::int64_t extent, double factor, std::int64_t multiple) {
   return std::max<std::int64_t>(units * multiple, 16);
 }
 
-double flop(const Shape& s) {
+double flop(const bench::Shape& s) {
   return 2.0 * static_cast<double>(s.tokens) * static_cast<double>(s.m) * static_cast<double>(s.n);
 }
 
 }  // namespace
 
-Shape scaled(const Shape& shape, double factor) {
+bench::Shape scaled(const bench::Shape& shape, double factor) {
   if (factor == 1.0) return shape;
-  Shape s = shape;
+  bench::Shape s = shape;
   s.m = times(shape.m, factor, 16);
   s.n = times(shape.n, factor, 16);
   s.tokens = times(shape.tokens, factor, 2);
   return s;
 }
 
-double automatic_factor(const Shape& shape, double flop_budget) {
+double automatic_factor(const bench::Shape& shape, double flop_budget) {
   double factor = 1.0;
   while (flop(scaled(shape, factor)) > flop_budget && factor > 1.0 / 1024) factor /= 2;
   return factor;

@@ -4,9 +4,9 @@
 #include <type_traits>
 #include <utility>
 
+#include "bench/token_counts.hpp"
 #include "cli/elements.hpp"
 #include "cli/random_data.hpp"
-#include "cli/token_counts.hpp"
 #include "wgrad/quantize.hpp"
 
 namespace wgrad::cli {
@@ -45,7 +45,7 @@ Bytes to_bytes(const std::vector<std::uint8_t>& data) {
 
 Workload::Workload(const Problem& problem, std::span<const std::int64_t> counts, std::uint64_t seed,
                    int threads, Memory& memory)
-    : problem_(problem), offsets_(cumulative_ends(counts)), memory_(memory) {
+    : problem_(problem), offsets_(bench::cumulative_ends(counts)), memory_(memory) {
   problem_.tokens = offsets_.empty() ? 0 : offsets_.back();
   host_.tokens = problem_.tokens;
   if (problem_.scales) {

@@ -7,7 +7,7 @@
 namespace wgrad::cli {
 namespace {
 
-const Shape kShape = {"s", 4, 64, 48, 100, Distribution::kEven};
+const bench::Shape kShape = {"s", 4, 64, 48, 100, bench::Distribution::kEven};
 
 ProblemFlags by_hand() {
   ProblemFlags flags;

@@ -5,26 +5,27 @@
 namespace wgrad::cli {
 namespace {
 
-const Shape kMixtral = {"mixtral", 8, 4096, 14336, 32768, Distribution::kJitter};
+const bench::Shape kMixtral = {"mixtral", 8, 4096, 14336, 32768, bench::Distribution::kJitter};
 
 TEST(Scaling, TouchesMNAndTOnly) {
-  const Shape s = scaled(kMixtral, 0.125);
+  const bench::Shape s = scaled(kMixtral, 0.125);
   EXPECT_EQ(s.experts, 8);
   EXPECT_EQ(s.m, 512);
   EXPECT_EQ(s.n, 1792);
   EXPECT_EQ(s.tokens, 4096);
-  EXPECT_EQ(s.distribution, Distribution::kJitter);
+  EXPECT_EQ(s.distribution, bench::Distribution::kJitter);
 }
 
 TEST(Scaling, KeepsRowsAligned) {
-  const Shape s = scaled({"gpt-oss", 128, 2880, 2880, 65536, Distribution::kJitter}, 0.125);
+  const bench::Shape s =
+      scaled({"gpt-oss", 128, 2880, 2880, 65536, bench::Distribution::kJitter}, 0.125);
   EXPECT_EQ(s.m, 368);  // 360 is no multiple of 16
   EXPECT_EQ(scaled(kMixtral, 1e-6).m, 16);
 }
 
 TEST(Scaling, FactorOneChangesNothing) {
-  const Shape odd = {"odd", 1, 40, 24, 37, Distribution::kEven};
-  const Shape s = scaled(odd, 1.0);
+  const bench::Shape odd = {"odd", 1, 40, 24, 37, bench::Distribution::kEven};
+  const bench::Shape s = scaled(odd, 1.0);
   EXPECT_EQ(s.m, 40);
   EXPECT_EQ(s.tokens, 37);
 }

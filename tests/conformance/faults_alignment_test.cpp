@@ -5,8 +5,8 @@
 #include <cstring>
 #include <thread>
 
+#include "bench/token_counts.hpp"
 #include "support/field_faults.hpp"
-#include "support/shapes.hpp"
 #include "wgrad/quantize.hpp"
 
 namespace wgrad::test {
@@ -68,9 +68,9 @@ TEST_P(FieldFaults, F037_TheDocumentedMinimumIsOneToken) {
 }
 
 TEST_P(FieldFaults, F038_ManyFineGrainedExpertsWithoutPadding) {
-  const Shape shape{"fine-grained", 256, 64, 24, 256 * 40, Distribution::kZipf};
+  const bench::Shape shape{"fine-grained", 256, 64, 24, 256 * 40, bench::Distribution::kZipf};
   for (const char* format : {"bf16", "mxfp8_e4m3", "nvfp4"}) {
-    ASSERT_TRUE(conforms(case_of(format, shape.m, shape.n, token_counts(shape, 3))));
+    ASSERT_TRUE(conforms(case_of(format, shape.m, shape.n, bench::token_counts(shape, 3))));
   }
 }
 

@@ -1,18 +1,32 @@
-// The shapes file of the benchmarks, scaled down by one stated rule (support/shapes.hpp), in every
-// format; the whole size with WGRAD_TEST_DIVISOR=1.
-#include "support/shapes.hpp"
+// The shapes file of the benchmarks, scaled down by one stated rule, in every format; the whole
+// size with WGRAD_TEST_DIVISOR=1.
+#include "bench/shapes.hpp"
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <numeric>
 #include <tuple>
 
+#include "bench/token_counts.hpp"
 #include "support/check.hpp"
 #include "support/settings.hpp"
 
 namespace wgrad::test {
 namespace {
+
+using bench::Shape;
+
+std::vector<Shape> read_shapes() {
+  return bench::parse_shapes(bench::builtin_shapes(), "shapes.txt");
+}
+
+/// M, N and T divided by `divisor`, M and N then rounded up to a multiple of 8; E as it is.
+Shape scaled_down(Shape s, std::int64_t divisor) {
+  const auto scale = [divisor](std::int64_t extent) { return (extent / divisor + 7) / 8 * 8; };
+  s.m = scale(s.m);
+  s.n = scale(s.n);
+  s.tokens /= divisor;
+  return s;
+}
 
 class Shapes : public testing::TestWithParam<std::tuple<Target, NamedFormat>> {
  protected:
@@ -22,7 +36,7 @@ class Shapes : public testing::TestWithParam<std::tuple<Target, NamedFormat>> {
   Case case_of(const Shape& shape, std::uint64_t seed) const {
     Case c;
     c.problem = problem_of(format(), shape.m, shape.n);
-    c.counts = fit_counts(c.problem, token_counts(shape, seed));
+    c.counts = fit_counts(c.problem, bench::token_counts(shape, seed));
     c.seed = seed;
     return c;
   }
@@ -65,10 +79,6 @@ INSTANTIATE_TEST_SUITE_P(Conformance, Shapes,
                                   std::get<1>(param.param).name;
                          });
 
-std::int64_t sum(const std::vector<std::int64_t>& counts) {
-  return std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
-}
-
 TEST(ShapesFile, IsReadAndScaledByTheStatedRule) {
   const auto shapes = read_shapes();
   ASSERT_FALSE(shapes.empty());
@@ -80,30 +90,6 @@ TEST(ShapesFile, IsReadAndScaledByTheStatedRule) {
     EXPECT_LT((small.m - 8) * 64, shape.m);
     EXPECT_EQ(small.tokens, shape.tokens / 64);
   }
-}
-
-TEST(ShapesFile, CountsSumToTheTokensAndFollowTheirDistribution) {
-  Shape s{"s", 16, 8, 8, 65536, Distribution::kEven};
-  EXPECT_EQ(token_counts(s, 1), std::vector<std::int64_t>(16, 4096));
-
-  s.distribution = Distribution::kJitter;
-  const auto jitter = token_counts(s, 1);
-  EXPECT_EQ(sum(jitter), 65536);
-  EXPECT_GE(*std::min_element(jitter.begin(), jitter.end()), 4096 * 7 / 13);
-  EXPECT_NE(jitter, token_counts(s, 2));
-  EXPECT_EQ(jitter, token_counts(s, 1));
-
-  s.distribution = Distribution::kZipf;
-  auto zipf = token_counts(s, 1);
-  EXPECT_EQ(sum(zipf), 65536);
-  std::sort(zipf.rbegin(), zipf.rend());
-  EXPECT_NEAR(static_cast<double>(zipf[0]) / static_cast<double>(zipf[3]), 4.0, 0.01);
-
-  s.distribution = Distribution::kHot;
-  auto hot = token_counts(s, 1);
-  EXPECT_EQ(sum(hot), 65536);
-  std::sort(hot.rbegin(), hot.rend());
-  EXPECT_NEAR(static_cast<double>(hot[0]) / static_cast<double>(hot[1]), 64.0, 0.2);
 }
 
 }  // namespace

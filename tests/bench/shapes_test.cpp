@@ -1,10 +1,10 @@
-#include "cli/shapes.hpp"
+#include "bench/shapes.hpp"
 
 #include <gtest/gtest.h>
 
 #include "wgrad/errors.hpp"
 
-namespace wgrad::cli {
+namespace wgrad::bench {
 namespace {
 
 std::string refusal(const std::string& text) {
@@ -53,4 +53,4 @@ TEST(Shapes, SelectsByNameInTheOrderAsked) {
 }
 
 }  // namespace
-}  // namespace wgrad::cli
+}  // namespace wgrad::bench

@@ -1,4 +1,4 @@
-#include "cli/shapes.hpp"
+#include "bench/shapes.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 
 #include "wgrad/errors.hpp"
 
-namespace wgrad::cli {
+namespace wgrad::bench {
 namespace {
 
 constexpr std::array<std::pair<std::string_view, Distribution>, 4> kDistributions = {{
@@ -82,4 +82,4 @@ std::vector<Shape> select_shapes(const std::vector<Shape>& shapes,
   return chosen;
 }
 
-}  // namespace wgrad::cli
+}  // namespace wgrad::bench

@@ -1,4 +1,5 @@
-// The shapes file: named problem sizes with a distribution of tokens over experts.
+// The shapes file: named problem sizes with a distribution of tokens over experts. For the command
+// line, the benchmarks and the tests; shapes.py reads it for Python.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace wgrad::cli {
+namespace wgrad::bench {
 
 /// How tokens spread over experts.
 enum class Distribution : std::uint8_t {
@@ -44,4 +45,4 @@ std::vector<Shape> parse_shapes(std::string_view text, std::string_view source);
 std::vector<Shape> select_shapes(const std::vector<Shape>& shapes,
                                  const std::vector<std::string>& names);
 
-}  // namespace wgrad::cli
+}  // namespace wgrad::bench

@@ -1,4 +1,4 @@
-#include "cli/token_counts.hpp"
+#include "bench/token_counts.hpp"
 
 #include <fmt/format.h>
 
@@ -6,28 +6,47 @@
 #include <limits>
 #include <numeric>
 #include <random>
+#include <utility>
 
 #include "wgrad/errors.hpp"
 
-namespace wgrad::cli {
+namespace wgrad::bench {
 namespace {
 
-std::vector<double> weights(const Shape& shape, std::mt19937_64& random) {
+/// The standard's engines give the same numbers everywhere; its distributions and std::shuffle may
+/// not.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : engine_(seed) {}
+
+  std::size_t below(std::size_t end) { return static_cast<std::size_t>(engine_() % end); }
+  /// In [0, 1).
+  double uniform() { return static_cast<double>(engine_() >> 11U) * 0x1p-53; }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+void shuffle(std::vector<double>& values, Random& random) {
+  for (std::size_t i = values.size(); i-- > 1;) std::swap(values[i], values[random.below(i + 1)]);
+}
+
+std::vector<double> weights(const Shape& shape, Random& random) {
   std::vector<double> w(static_cast<std::size_t>(shape.experts), 1.0);
   switch (shape.distribution) {
     case Distribution::kEven:
       break;
-    case Distribution::kJitter: {
-      std::uniform_real_distribution<double> around(0.7, 1.3);
-      for (double& x : w) x = around(random);
+    case Distribution::kJitter:
+      for (double& x : w) x = 0.7 + 0.6 * random.uniform();
       break;
-    }
     case Distribution::kZipf:
-      for (std::size_t rank = 0; rank < w.size(); ++rank) w[rank] = 1.0 / (double(rank) + 1.0);
-      std::shuffle(w.begin(), w.end(), random);
+      for (std::size_t rank = 0; rank < w.size(); ++rank) {
+        w[rank] = 1.0 / static_cast<double>(rank + 1);
+      }
+      shuffle(w, random);
       break;
     case Distribution::kHot:
-      w[random() % w.size()] = 4.0 * static_cast<double>(w.size());
+      w[random.below(w.size())] = 4.0 * static_cast<double>(w.size());
       break;
   }
   return w;
@@ -37,7 +56,7 @@ std::vector<double> weights(const Shape& shape, std::mt19937_64& random) {
 
 std::vector<std::int64_t> token_counts(const Shape& shape, std::uint64_t seed,
                                        std::int64_t multiple) {
-  std::mt19937_64 random(seed);
+  Random random(seed);
   const std::vector<double> w = weights(shape, random);
   const double total = std::accumulate(w.begin(), w.end(), 0.0);
   const auto units = static_cast<double>(shape.tokens / multiple);
@@ -71,4 +90,4 @@ std::vector<std::int32_t> cumulative_ends(std::span<const std::int64_t> counts) 
   return ends;
 }
 
-}  // namespace wgrad::cli
+}  // namespace wgrad::bench

@@ -1,4 +1,4 @@
-#include "cli/token_counts.hpp"
+#include "bench/token_counts.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "wgrad/errors.hpp"
 
-namespace wgrad::cli {
+namespace wgrad::bench {
 namespace {
 
 Shape shape_of(Distribution distribution) {
@@ -63,4 +63,4 @@ TEST(CumulativeEnds, SumAndStayInRange) {
 }
 
 }  // namespace
-}  // namespace wgrad::cli
+}  // namespace wgrad::bench
