@@ -16,21 +16,6 @@ struct Side {
   std::int64_t scale_cols;
 };
 
-ExpertScales expert_scales(const ScaleSpec& spec, const Side& side, const ExpertPlace& place) {
-  ExpertScales out;
-  out.layout = spec.layout;
-  const auto* base = static_cast<const std::uint8_t*>(side.scales);
-  const std::int64_t blocks = ceil_div(place.tokens, spec.vec_size);
-  if (spec.layout == ScaleLayout::kSwizzled) {
-    out.pitch = round_up(blocks, kScaleAtomCols);
-    out.base = base + round_up(side.rows, kScaleAtomRows) * place.scale_begin;
-  } else {
-    out.pitch = side.scale_cols;
-    out.base = base + place.scale_begin;
-  }
-  return out;
-}
-
 ExpertOperand expert_operand(const Problem& p, const Side& side, const ExpertPlace& place) {
   ExpertOperand out;
   out.major = side.major;
@@ -41,7 +26,12 @@ ExpertOperand expert_operand(const Problem& p, const Side& side, const ExpertPla
                              : side.major == Major::kK ? place.begin
                                                        : place.begin * side.ld;
   out.base = static_cast<const std::uint8_t*>(side.data) + first * bits(side.dtype) / 8;
-  if (p.scales) out.scales = expert_scales(*p.scales, side, place);
+  if (p.scales) {
+    const scales::ScaleStorage storage{side.rows, side.scale_cols, p.scales->vec_size,
+                                       p.scales->layout};
+    out.scales = {static_cast<const std::uint8_t*>(side.scales),
+                  scales::scale_block(storage, place.scale_begin, place.tokens)};
+  }
   return out;
 }
 

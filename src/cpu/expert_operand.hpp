@@ -3,26 +3,20 @@
 
 #include <cstdint>
 
+#include "scales/scale_blocks.hpp"
 #include "wgrad/operands.hpp"
 #include "wgrad/problem.hpp"
-#include "wgrad/scale_layout.hpp"
 
 namespace wgrad::cpu {
 
 /// Scale bytes of one expert: one per row and block of tokens.
 struct ExpertScales {
-  const std::uint8_t* base = nullptr;
-  std::int64_t pitch = 0;  ///< swizzled: the expert's padded columns; compact: bytes between rows
-  ScaleLayout layout = ScaleLayout::kSwizzled;
+  const std::uint8_t* data = nullptr;
+  scales::ScaleBlock block;
 
   /// The scale of (row, block) is row(row)[column(block)].
-  const std::uint8_t* row(std::int64_t r) const noexcept {
-    return base +
-           (layout == ScaleLayout::kSwizzled ? swizzled_scale_offset(r, 0, pitch) : r * pitch);
-  }
-  std::int64_t column(std::int64_t block) const noexcept {
-    return layout == ScaleLayout::kSwizzled ? swizzled_scale_offset(0, block, pitch) : block;
-  }
+  const std::uint8_t* row(std::int64_t r) const noexcept { return data + block.row_offset(r); }
+  std::int64_t column(std::int64_t index) const noexcept { return block.col_offset(index); }
 };
 
 struct ExpertOperand {
@@ -39,11 +33,11 @@ struct ExpertOperand {
   }
 };
 
-/// Where an expert begins: in tokens, and in scale columns (padded to 4 when swizzled).
+/// Where an expert begins: in tokens, and in scale columns.
 struct ExpertPlace {
   std::int64_t begin = 0;
-  std::int64_t tokens = 0;  ///< k_e
-  std::int64_t scale_begin = 0;
+  std::int64_t tokens = 0;       ///< k_e
+  std::int64_t scale_begin = 0;  ///< columns that the experts before take up
 };
 
 ExpertOperand expert_a(const Problem& problem, const Operands& operands, const ExpertPlace& place);

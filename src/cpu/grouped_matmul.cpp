@@ -44,17 +44,14 @@ struct Schedule {
       place.tokens = o.offsets[e] - place.begin;
       if (place.tokens > 0 || !p.accumulate) experts.push_back({e, place});
       place.begin += place.tokens;
-      place.scale_begin += scale_columns(p, place.tokens);
+      if (p.scales) {
+        place.scale_begin +=
+            scales::scale_columns(place.tokens, p.scales->vec_size, p.scales->layout);
+      }
     }
     std::stable_sort(experts.begin(), experts.end(), [](const Entry& x, const Entry& y) {
       return x.place.tokens > y.place.tokens;
     });
-  }
-
-  static std::int64_t scale_columns(const Problem& p, std::int64_t tokens) {
-    if (!p.scales) return 0;
-    const std::int64_t blocks = ceil_div(tokens, p.scales->vec_size);
-    return p.scales->layout == ScaleLayout::kSwizzled ? round_up(blocks, kScaleAtomCols) : blocks;
   }
 };
 

@@ -12,37 +12,28 @@ ExpertRange expert_range(const Operands& operands, std::size_t expert) {
 }
 
 OperandReader OperandReader::a(const Problem& p, const Operands& o) {
-  OperandReader r;
-  r.data_ = static_cast<const std::uint8_t*>(o.a);
-  r.dtype_ = p.a_dtype;
-  r.major_ = p.a_major;
-  r.ragged_ = p.input_order == InputOrder::kTensorRagged;
-  r.rows_ = p.m;
-  r.ld_ = o.a_ld != 0 ? o.a_ld : p.a_major == Major::kK ? o.tokens : p.m;
-  r.take_scales(p, o, o.sfa, o.sfa_cols);
-  return r;
+  return {p, o, {o.a, p.a_dtype, p.a_major, p.m, o.a_ld, o.sfa, o.sfa_cols}};
 }
 
 OperandReader OperandReader::b(const Problem& p, const Operands& o) {
-  OperandReader r;
-  r.data_ = static_cast<const std::uint8_t*>(o.b);
-  r.dtype_ = p.b_dtype;
-  r.major_ = p.b_major;
-  r.ragged_ = p.input_order == InputOrder::kTensorRagged;
-  r.rows_ = p.n;
-  r.ld_ = o.b_ld != 0 ? o.b_ld : p.b_major == Major::kK ? o.tokens : p.n;
-  r.take_scales(p, o, o.sfb, o.sfb_cols);
-  return r;
+  return {p, o, {o.b, p.b_dtype, p.b_major, p.n, o.b_ld, o.sfb, o.sfb_cols}};
 }
 
-void OperandReader::take_scales(const Problem& p, const Operands& o, const void* scales,
-                                std::int64_t cols) {
+OperandReader::OperandReader(const Problem& p, const Operands& o, const Side& side)
+    : data_(static_cast<const std::uint8_t*>(side.data)),
+      dtype_(side.dtype),
+      major_(side.major),
+      ragged_(p.input_order == InputOrder::kTensorRagged),
+      rows_(side.rows),
+      ld_(side.ld != 0              ? side.ld
+          : side.major == Major::kK ? o.tokens
+                                    : side.rows) {
   if (!p.scales) return;
-  scales_ = static_cast<const std::uint8_t*>(scales);
+  scales_ = static_cast<const std::uint8_t*>(side.scales);
   scale_dtype_ = p.scales->dtype;
   vec_size_ = p.scales->vec_size;
   const std::span offsets(o.offsets, static_cast<std::size_t>(p.experts));
-  blocks_ = scales::scale_blocks(offsets, vec_size_, rows_, cols, p.scales->layout);
+  blocks_ = scales::scale_blocks(offsets, {rows_, side.scale_cols, vec_size_, p.scales->layout});
 }
 
 std::int64_t OperandReader::index(const ExpertRange& range, std::int64_t row,

@@ -30,11 +30,20 @@ class OperandReader {
   void decode_row(const ExpertRange& range, std::int64_t row, std::span<double> out) const;
 
  private:
-  OperandReader() = default;
+  /// The parts in which A and B differ.
+  struct Side {
+    const void* data;
+    DType dtype;
+    Major major;
+    std::int64_t rows;
+    std::int64_t ld;  ///< 0: packed
+    const void* scales;
+    std::int64_t scale_cols;
+  };
+  OperandReader(const Problem& problem, const Operands& operands, const Side& side);
+
   std::int64_t index(const ExpertRange& range, std::int64_t row, std::int64_t k) const;
   std::uint32_t code(std::int64_t index) const;
-  void take_scales(const Problem& problem, const Operands& operands, const void* scales,
-                   std::int64_t cols);
   double scale(const ExpertRange& range, std::int64_t row, std::int64_t k) const;
 
   const std::uint8_t* data_ = nullptr;

@@ -104,8 +104,8 @@ class Quantizer {
         spec_.scale_padding);
     out_.elements.assign(
         static_cast<std::size_t>(source_.rows * source_.tokens * bits(format_.element) / 8), 0);
-    blocks_ = scales::scale_blocks(offsets_, format_.vec_size, source_.rows, out_.scale_cols,
-                                   spec_.layout);
+    blocks_ = scales::scale_blocks(offsets_,
+                                   {source_.rows, out_.scale_cols, format_.vec_size, spec_.layout});
     if (spec_.format == Format::kNvfp4) find_global_scales();
     core::parallel_for(ceil_div(source_.rows, kTileRows), threads_,
                        [this](std::int64_t tile) { quantize_rows(tile * kTileRows); });

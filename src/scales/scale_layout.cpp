@@ -42,8 +42,8 @@ template <typename Visit>
 void for_each_scale(std::int64_t rows, std::span<const std::int32_t> offsets, int vec_size,
                     std::int64_t compact_cols, Visit visit) {
   const auto from =
-      scales::scale_blocks(offsets, vec_size, rows, compact_cols, ScaleLayout::kCompact);
-  const auto to = scales::scale_blocks(offsets, vec_size, rows, 0, ScaleLayout::kSwizzled);
+      scales::scale_blocks(offsets, {rows, compact_cols, vec_size, ScaleLayout::kCompact});
+  const auto to = scales::scale_blocks(offsets, {rows, 0, vec_size, ScaleLayout::kSwizzled});
   for (std::size_t e = 0; e < from.size(); ++e) {
     for (std::int64_t row = 0; row < rows; ++row) {
       for (std::int64_t col = 0; col < from[e].cols; ++col) {
@@ -57,11 +57,10 @@ void for_each_scale(std::int64_t rows, std::span<const std::int32_t> offsets, in
 }  // namespace
 
 std::int64_t scale_cols(std::span<const std::int32_t> offsets, int vec_size, ScaleLayout layout) {
-  const std::int64_t multiple = layout == ScaleLayout::kSwizzled ? kScaleAtomCols : 1;
   std::int64_t cols = 0;
   std::int64_t begin = 0;
   for (const std::int64_t end : offsets) {
-    cols += round_up(ceil_div(end - begin, vec_size), multiple);
+    cols += scales::scale_columns(end - begin, vec_size, layout);
     begin = end;
   }
   return cols;

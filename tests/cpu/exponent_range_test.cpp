@@ -69,7 +69,8 @@ struct OneRow {
     x.ld = major == Major::kK ? tokens : 1;
     x.major = major;
     x.dtype = dtype;
-    x.scales = {scales.data(), static_cast<std::int64_t>(scales.size()), ScaleLayout::kCompact};
+    const auto blocks = static_cast<std::int64_t>(scales.size());
+    x.scales = {scales.data(), {0, blocks, blocks, ScaleLayout::kCompact}};
     return scan_exponents(x, 32, 0, 1, tokens);
   }
 };

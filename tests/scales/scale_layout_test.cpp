@@ -47,13 +47,13 @@ TEST(ScaleLayout, ColumnsFollowTheOffsets) {
 
 TEST(ScaleLayout, BlocksFollowEachOther) {
   const std::vector<std::int32_t> offsets = {70, 70, 400};
-  const auto swizzled = scales::scale_blocks(offsets, 32, 200, 0, ScaleLayout::kSwizzled);
+  const auto swizzled = scales::scale_blocks(offsets, {200, 0, 32, ScaleLayout::kSwizzled});
   EXPECT_EQ(swizzled[0].base, 0);
   EXPECT_EQ(swizzled[1].base, 256 * 4);
   EXPECT_EQ(swizzled[2].base, 256 * 4);
   EXPECT_EQ(swizzled[2].pitch, 12);
   EXPECT_EQ(swizzled[2].cols, 11);
-  const auto compact = scales::scale_blocks(offsets, 32, 200, 50, ScaleLayout::kCompact);
+  const auto compact = scales::scale_blocks(offsets, {200, 50, 32, ScaleLayout::kCompact});
   EXPECT_EQ(compact[2].base, 3);
   EXPECT_EQ(compact[2].offset(7, 2), 3 + 7 * 50 + 2);
 }
