@@ -66,7 +66,8 @@ void print_answer(const Answer& a, std::ostream& out) {
     table.add({chosen ? "*" : "", c.backend.empty() ? "(none)" : c.backend,
                c.plan.empty() ? "-" : c.plan,
                c.predicted_ms > 0 ? fmt::format("{:.3f}", c.predicted_ms) : "-",
-               c.bound.empty() ? "-" : c.bound, reasons_text(c.reasons)});
+               c.bound.empty() ? "-" : c.bound,
+               c.on_request ? "only with --backend " + c.backend : reasons_text(c.reasons)});
     chosen = false;
   }
   out << table.text();
@@ -89,7 +90,8 @@ nlohmann::json to_json(const Answer& a) {
                           {"plan", c.plan},
                           {"predicted_ms", c.predicted_ms},
                           {"bound", c.bound},
-                          {"reasons", to_json(c.reasons)}});
+                          {"reasons", to_json(c.reasons)},
+                          {"on_request", c.on_request}});
   }
   return {{"shape", a.shape.name},
           {"experts", a.problem.experts},

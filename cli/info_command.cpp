@@ -35,15 +35,15 @@ CudaAnswer ask_cuda() {
   return answer;
 }
 
-/// Names of the backends that would compute a small problem on `device`.
-std::vector<std::string> backends_on(const DeviceSpec& device) {
+/// Names of the backends that would compute a small problem on `device`, unasked or on request.
+std::vector<std::string> backends_on(const DeviceSpec& device, bool on_request) {
   Problem p;
   p.experts = 1;
   p.m = p.n = p.tokens = 128;
   std::vector<std::string> names;
   for (const Candidate& c : explain(p, device).candidates) {
     const bool repeated = !names.empty() && names.back() == c.backend;
-    if (c.reasons.empty() && !repeated) names.push_back(c.backend);
+    if (c.reasons.empty() && c.on_request == on_request && !repeated) names.push_back(c.backend);
   }
   return names;
 }
@@ -57,17 +57,21 @@ nlohmann::json cuda_json(const DeviceSpec& d) {
 }
 
 void print_json(const DeviceSpec& cpu, const CudaAnswer& cuda, std::ostream& out) {
+  const Toolchain tools = find_toolchain();
   nlohmann::json document = {{"version", WGRAD_VERSION},
                              {"cpu",
                               {{"name", cpu.name},
                                {"threads", cpu.threads},
                                {"avx512_bf16", cpu.avx512_bf16},
                                {"amx_bf16", cpu.amx_bf16},
-                               {"backends", backends_on(cpu)}}},
+                               {"backends", backends_on(cpu, false)},
+                               {"backends_on_request", backends_on(cpu, true)},
+                               {"onednn", tools.onednn},
+                               {"onednn_compiled", tools.onednn_compiled},
+                               {"onednn_isa", tools.onednn_isa}}},
                              {"cuda", {{"devices", nlohmann::json::array()}}}};
   for (const DeviceSpec& d : cuda.devices) document["cuda"]["devices"].push_back(cuda_json(d));
   if (!cuda.why_none.empty()) document["cuda"]["why_none"] = cuda.why_none;
-  const Toolchain tools = find_toolchain();
   document["cuda"]["driver"] = tools.driver;
   document["cuda"]["nvrtc"] = tools.nvrtc;
   document["cuda"]["nvrtc_file"] = tools.nvrtc_file;
@@ -80,19 +84,26 @@ const char* yes_no(bool value) {
   return value ? "yes" : "no";
 }
 
+std::string onednn_text(const Toolchain& tools) {
+  if (tools.onednn.empty()) return "none: this build has no CPU backend";
+  return fmt::format("{} (compiled with {}), {}", tools.onednn, tools.onednn_compiled,
+                     tools.onednn_isa);
+}
+
 void print_text(const DeviceSpec& cpu, const CudaAnswer& cuda, std::ostream& out) {
+  const Toolchain tools = find_toolchain();
   out << fmt::format(
       "wgrad         {}\ncpu           {}\n  threads     {}\n  AVX-512 BF16 {}\n  AMX BF16     {}\n"
-      "  backends    {}\n",
+      "  oneDNN      {}\n  backends    {} (on request: {})\n",
       WGRAD_VERSION, cpu.name, cpu.threads, yes_no(cpu.avx512_bf16), yes_no(cpu.amx_bf16),
-      fmt::join(backends_on(cpu), ", "));
+      onednn_text(tools), fmt::join(backends_on(cpu, false), ", "),
+      fmt::join(backends_on(cpu, true), ", "));
   if (!cuda.why_none.empty()) out << "cuda          none: " << cuda.why_none << '\n';
   for (std::size_t i = 0; i < cuda.devices.size(); ++i) {
     const DeviceSpec& d = cuda.devices[i];
     out << fmt::format("cuda {}        {}: sm{}, {} SMs, {} KiB shared memory, {} MiB L2\n", i,
                        d.name, d.arch, d.sm_count, d.smem_bytes / 1024, d.l2_bytes >> 20);
   }
-  const Toolchain tools = find_toolchain();
   out << fmt::format(
       "  driver      {}\n  nvrtc       {}\n  kernels in  {}\n",
       tools.driver.empty() ? "none: " + tools.driver_missing : tools.driver,

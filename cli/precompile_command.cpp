@@ -62,7 +62,7 @@ void print_table(const std::vector<PrecompiledKernel>& kernels, std::ostream& ou
   const bool kept = std::all_of(kernels.begin(), kernels.end(),
                                 [](const PrecompiledKernel& k) { return !k.path.empty(); });
   const std::string cache = find_toolchain().cache_directory;
-  out << fmt::format("\n{} kernels; {}\n", kernels.size(),
+  out << fmt::format("\n{} kernel{}; {}\n", kernels.size(), kernels.size() == 1 ? "" : "s",
                      kept ? "kept in " + cache : "not all of them could be kept on disk");
 }
 

@@ -39,17 +39,18 @@ void print_notes(const RunFlags& flags, const std::vector<Row>& rows, const Devi
                  std::ostream& out) {
   std::int64_t samples = 0;
   for (const Row& row : rows) samples += row.check.samples;
-  out << fmt::format("\nformat {}, out {}{}, {}, {}, majors {}; {}, {} threads; ms: median of {}\n",
-                     flags.problem.format, flags.problem.out_dtype,
-                     flags.problem.accumulate ? " accumulate" : "", flags.problem.order,
-                     flags.problem.output, majors_text(rows.front().problem), device.name,
-                     device.threads, flags.repeat);
+  out << fmt::format(
+      "\nformat {}, out {}{}, {}, {}, majors {}; {}, {} thread{}; ms: median of {}\n",
+      flags.problem.format, flags.problem.out_dtype, flags.problem.accumulate ? " accumulate" : "",
+      flags.problem.order, flags.problem.output, majors_text(rows.front().problem), device.name,
+      device.threads, device.threads == 1 ? "" : "s", flags.repeat);
   if (std::any_of(rows.begin(), rows.end(), [](const Row& r) { return r.scale != 1; })) {
     out << scaling_rule(flags.backend, device.threads) << '\n';
   }
   out << error_bound_text() << '\n'
-      << fmt::format("{} elements checked against plain loops in double; outputs held NaN before\n",
-                     samples);
+      << fmt::format(
+             "{} element{} checked against plain loops in double; outputs held NaN before\n",
+             samples, samples == 1 ? "" : "s");
 }
 
 nlohmann::json to_json(const Row& r) {

@@ -44,8 +44,8 @@ double flop_budget(const std::string& backend, int threads) {
 std::string scaling_rule(const std::string& backend, int threads) {
   return fmt::format(
       "scale auto: M, N and T times the largest of 1, 1/2, 1/4, ... with 2*T*M*N <= {:.2g} GFLOP "
-      "({} threads); --scale 1 runs full sizes",
-      flop_budget(backend, threads) / 1e9, std::max(threads, 1));
+      "({} thread{}); --scale 1 runs full sizes",
+      flop_budget(backend, threads) / 1e9, std::max(threads, 1), threads > 1 ? "s" : "");
 }
 
 }  // namespace wgrad::cli

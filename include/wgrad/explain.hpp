@@ -17,9 +17,11 @@ struct Candidate {
   double predicted_ms = 0;      ///< the cost model's time; 0 where the backend predicts none
   std::string bound;            ///< what the prediction is limited by: "compute", "memory", ...
   std::vector<Reason> reasons;  ///< empty: usable
+  bool on_request = false;      ///< runs only where PrepareOptions::backend names it
 };
 
-/// All candidates, the chosen one first; notes say which arguments have no effect here.
+/// Usable candidates, the chosen one first; those that cannot run; and last those that run on
+/// request alone. Notes say which arguments have no effect here.
 struct Explanation {
   std::vector<Candidate> candidates;
   std::vector<std::string> notes;

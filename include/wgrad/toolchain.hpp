@@ -1,4 +1,4 @@
-// What CUDA kernels need of a machine besides the GPU: driver, compiler, cache.
+// What backends need of a machine besides its processors: libraries, driver, compiler, cache.
 #pragma once
 
 #include <string>
@@ -12,6 +12,9 @@ struct Toolchain {
   std::string nvrtc_file;       ///< where it was found
   std::string nvrtc_missing;    ///< why not, in a sentence
   std::string cache_directory;  ///< of compiled kernels; empty: they stay in memory
+  std::string onednn;           ///< version that runs, "3.2.0"; empty: built without it
+  std::string onednn_compiled;  ///< version it was compiled with
+  std::string onednn_isa;       ///< the best instruction set it uses on this CPU
 };
 
 /// Looks for them. Never throws for what is missing.

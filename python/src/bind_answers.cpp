@@ -24,6 +24,7 @@ std::string text(const Support& support) {
 std::string text(const Candidate& c) {
   std::string out = c.backend.empty() ? "no backend" : c.backend;
   if (!c.plan.empty()) out += ": " + c.plan;
+  if (c.on_request) out += " (only on request)";
   for (const Reason& reason : c.reasons) out += "\n  no: " + to_string(reason);
   return out;
 }
@@ -111,10 +112,12 @@ void bind_explanation(nb::module_& module) {
       .def_ro("predicted_ms", &Candidate::predicted_ms, "milliseconds; 0: not predicted")
       .def_ro("bound", &Candidate::bound, "what limits the prediction")
       .def_ro("reasons", &Candidate::reasons, "list of Reason; empty: usable")
+      .def_ro("on_request", &Candidate::on_request, "runs only where `backend` names it")
       .def("__str__", [](const Candidate& c) { return text(c); })
       .def("__repr__", [](const Candidate& c) { return "<Candidate " + text(c) + ">"; });
   nb::class_<Explanation>(module, "Explanation", "What the planner would do, and why.")
-      .def_ro("candidates", &Explanation::candidates, "list of Candidate, the chosen one first")
+      .def_ro("candidates", &Explanation::candidates,
+              "list of Candidate: the chosen one first, those that run on request alone last")
       .def_ro("notes", &Explanation::notes, "arguments that have no effect here")
       .def("__str__", [](const Explanation& e) { return text(e); })
       .def("__repr__", [](const Explanation& e) { return "<Explanation\n" + text(e) + ">"; });

@@ -55,8 +55,10 @@ void read_inputs(CallBuilder& builder) {
   const OperandLayout b =
       read_operand(builder.in.b, "b", 0, preferred.b_major, order, builder.reasons);
   if (builder.reasons.empty() && a.tokens != b.tokens) {
-    builder.refuse("tokens", "b", fmt::format("{} tokens long", b.tokens),
-                   fmt::format("as long as {}: {} tokens", builder.named("a"), a.tokens));
+    builder.refuse("tokens", "b",
+                   fmt::format("{} token{} long", b.tokens, b.tokens == 1 ? "" : "s"),
+                   fmt::format("as long as {}: {} token{}", builder.named("a"), a.tokens,
+                               a.tokens == 1 ? "" : "s"));
   }
   Problem& p = builder.call.problem;
   p.m = a.extent;

@@ -7,6 +7,9 @@
 #include "launch/driver.hpp"
 #include "launch/runtime.hpp"
 #include "wgrad/errors.hpp"
+#ifdef WGRAD_WITH_ONEDNN
+#include "cpu/library_version.hpp"
+#endif
 
 namespace wgrad {
 
@@ -26,6 +29,12 @@ Toolchain find_toolchain() {
   }
   const auto disk = jit::DiskCache::of(core::read_environment());
   if (disk) found.cache_directory = disk->folder().string();
+#ifdef WGRAD_WITH_ONEDNN
+  const cpu::LibraryVersion library = cpu::library_version();
+  found.onednn = library.running;
+  found.onednn_compiled = library.compiled;
+  found.onednn_isa = library.instruction_set;
+#endif
   return found;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/counted.hpp"
 #include "wgrad/scale_layout.hpp"
 
 namespace wgrad::plan {
@@ -68,8 +69,8 @@ CpuScratch scratch(const CpuConfig& c, const Problem& p) {
 }
 
 std::string summary(const CpuConfig& c, const Problem& p) {
-  return fmt::format("cpu tile {}x{}x{}, {} threads, {}, {} KiB scratch a thread", c.tile_m,
-                     c.tile_n, c.tile_k, c.threads,
+  return fmt::format("cpu tile {}x{}x{}, {}, {}, {} KiB scratch a thread", c.tile_m, c.tile_n,
+                     c.tile_k, core::counted(c.threads, "thread"),
                      c.native_bf16 ? "bf16 matmul" : "widened to float32",
                      ceil_div(scratch(c, p).total_bytes(), 1024));
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/counted.hpp"
 #include "scales/offsets.hpp"
 #include "scales/scale_blocks.hpp"
 #include "wgrad/errors.hpp"
@@ -15,9 +16,9 @@ namespace {
 void check_length(const char* field, std::size_t got, std::int64_t need) {
   if (static_cast<std::int64_t>(got) < need) {
     throw ValueError(
-        fmt::format("wgrad: {} is {} bytes long; it must be at least {} bytes long for these rows "
+        fmt::format("wgrad: {} is {} long; it must be at least {} long for these rows "
                     "and offsets",
-                    field, got, need));
+                    field, core::counted(got, "byte"), core::counted(need, "byte")));
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/counted.hpp"
 #include "validate/problem_rules.hpp"
 #include "wgrad/scale_layout.hpp"
 
@@ -33,7 +34,7 @@ void check_fp4(Reasons& out, const Problem& p, std::int64_t e, std::int64_t begi
                    "starting at an even token: packed FP4 holds two tokens per byte"});
   } else if (p.input_order == InputOrder::kTensorRagged && (end - begin) % 2 != 0) {
     out.push_back({"fp4-count", fmt::format("expert {}", e),
-                   fmt::format("{} tokens long", end - begin),
+                   core::counted(end - begin, "token") + " long",
                    "of an even count in ragged order: its rows are packed two tokens per byte"});
   }
 }
@@ -42,8 +43,9 @@ void check_scale_cols(Reasons& out, const char* field, const Problem& p, std::in
                       std::span<const std::int32_t> offsets) {
   const std::int64_t need = scale_cols(offsets, p.scales->vec_size, p.scales->layout);
   if (cols < need) {
-    out.push_back({"scale-extent", field, fmt::format("{} columns wide", cols),
-                   fmt::format("at least {} columns wide for these offsets", need)});
+    out.push_back(
+        {"scale-extent", field, core::counted(cols, "column") + " wide",
+         fmt::format("at least {} wide for these offsets", core::counted(need, "column"))});
   }
 }
 

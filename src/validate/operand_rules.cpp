@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "core/counted.hpp"
 #include "validate/problem_rules.hpp"
 
 namespace wgrad::validate {
@@ -31,7 +32,7 @@ void check_pointer(Reasons& out, const char* field, const void* pointer, std::in
     out.push_back({"null-pointer", field, "null", "an address"});
   } else if (!aligned(pointer, alignment)) {
     out.push_back({"pointer-alignment", field, fmt::format("at address {}", fmt::ptr(pointer)),
-                   fmt::format("aligned to {} bytes", alignment)});
+                   "aligned to " + core::counted(alignment, "byte")});
   }
 }
 
@@ -51,7 +52,8 @@ void check_ld(Reasons& out, const char* field, const OperandView& v, DType dtype
     out.push_back({"fp4-leading-dimension", field, fmt::format("{} elements", v.ld),
                    "even: packed FP4 rows are whole bytes"});
   } else if (bits(dtype) == 16 && v.ld * 2 % kAlignment != 0) {
-    out.push_back({"row-alignment", field, fmt::format("{} elements ({} bytes)", v.ld, v.ld * 2),
+    out.push_back({"row-alignment", field,
+                   fmt::format("{} ({} bytes)", core::counted(v.ld, "element"), v.ld * 2),
                    fmt::format("a multiple of {} bytes: pad the contiguous axis", kAlignment)});
   }
 }
@@ -76,8 +78,8 @@ void check_inputs(Reasons& out, const Problem& p, const Operands& o) {
 
 void check_scale_cols(Reasons& out, const char* field, std::int64_t cols, std::int64_t rows) {
   if (cols < 0 || cols > kMaxSpan / rows) {
-    out.push_back({"scale-extent", field, fmt::format("{} columns wide", cols),
-                   fmt::format("from 0 to {} columns wide", kMaxSpan / rows)});
+    out.push_back({"scale-extent", field, core::counted(cols, "column") + " wide",
+                   fmt::format("from 0 to {} wide", core::counted(kMaxSpan / rows, "column"))});
   }
 }
 
@@ -129,8 +131,8 @@ std::vector<Reason> broken_rules(const Problem& p, const Operands& o,
   check_scales(out, p, o);
   check_outputs(out, p, o);
   if (o.workspace != nullptr && o.workspace_bytes < workspace_bytes) {
-    out.push_back({"workspace", "workspace", fmt::format("{} bytes", o.workspace_bytes),
-                   fmt::format("at least {} bytes", workspace_bytes)});
+    out.push_back({"workspace", "workspace", core::counted(o.workspace_bytes, "byte"),
+                   "at least " + core::counted(workspace_bytes, "byte")});
   }
   return out;
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/counted.hpp"
 #include "wgrad/scale_layout.hpp"
 
 namespace wgrad::validate {
@@ -70,13 +71,14 @@ void check_output_strides(Reasons& out, const Problem& p) {
   const std::int64_t size = bits(p.wgrad_dtype) / 8;
   const std::int64_t pitch = row_pitch(p);
   if (pitch < 0 || spans_too_far(p.m, pitch)) {
-    out.push_back({"output-span", "wgrad row pitch", fmt::format("{} elements", pitch),
+    out.push_back({"output-span", "wgrad row pitch", core::counted(pitch, "element"),
                    fmt::format("from N to {} elements for M = {}", kMaxSpan / p.m, p.m)});
     return;  // the rules below multiply strides
   }
   if (pitch < p.n || pitch * size % kAlignment != 0) {
     out.push_back({"row-alignment", "wgrad row pitch",
-                   fmt::format("{} elements ({} bytes) for N = {}", pitch, pitch * size, p.n),
+                   fmt::format("{} ({} bytes) for N = {}", core::counted(pitch, "element"),
+                               pitch * size, p.n),
                    fmt::format("at least N and a multiple of {} bytes", kAlignment)});
     return;  // the default expert stride follows from the pitch
   }
@@ -90,13 +92,13 @@ void check_output_strides(Reasons& out, const Problem& p) {
   const std::int64_t stride = expert_stride(p);
   if (stride < 0 || spans_too_far(p.experts, stride)) {
     out.push_back(
-        {"output-span", "wgrad expert stride", fmt::format("{} elements", stride),
+        {"output-span", "wgrad expert stride", core::counted(stride, "element"),
          fmt::format("from 0 to {} elements for E = {}", kMaxSpan / p.experts, p.experts)});
     return;
   }
   if (p.experts > 1 && (stride < (p.m - 1) * pitch + p.n || stride * size % kAlignment != 0)) {
     out.push_back({"expert-stride", "wgrad expert stride",
-                   fmt::format("{} elements ({} bytes)", stride, stride * size),
+                   fmt::format("{} ({} bytes)", core::counted(stride, "element"), stride * size),
                    fmt::format("at least {} elements, so that experts do not overlap, and a "
                                "multiple of {} bytes",
                                (p.m - 1) * pitch + p.n, kAlignment)});

@@ -20,17 +20,30 @@ Problem plain() {
   return p;
 }
 
+/// 0: usable; 1: cannot run; 2: on request.
+int rank(const Candidate& c) {
+  return c.on_request ? 2 : c.reasons.empty() ? 0 : 1;
+}
+
 TEST(Explain, PutsUsableCandidatesFirstAndSaysWhyTheOthersAreNot) {
-  const Explanation explanation = explain(plain(), host_spec());
-  ASSERT_FALSE(explanation.candidates.empty());
-  const auto unusable = std::find_if(explanation.candidates.begin(), explanation.candidates.end(),
-                                     [](const Candidate& c) { return !c.reasons.empty(); });
-  EXPECT_NE(unusable, explanation.candidates.begin());
-  for (auto c = explanation.candidates.begin(); c != explanation.candidates.end(); ++c) {
-    EXPECT_EQ(c->reasons.empty(), c < unusable);
-    EXPECT_EQ(c->plan.empty(), !c->reasons.empty());
-    EXPECT_FALSE(c->backend.empty());
+  const auto candidates = explain(plain(), host_spec()).candidates;
+  ASSERT_FALSE(candidates.empty());
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    EXPECT_EQ(candidates[i].plan.empty(), !candidates[i].reasons.empty());
+    EXPECT_FALSE(candidates[i].backend.empty());
+    if (i > 0) {
+      EXPECT_LE(rank(candidates[i - 1]), rank(candidates[i]));
+    }
   }
+}
+
+TEST(Explain, TheOracleIsLastAndOnRequest) {
+  const auto candidates = explain(plain(), host_spec()).candidates;
+  EXPECT_EQ(candidates.back().backend, "reference");
+  EXPECT_TRUE(candidates.back().on_request);
+  const auto asked = std::count_if(candidates.begin(), candidates.end(),
+                                   [](const Candidate& c) { return c.on_request; });
+  EXPECT_EQ(asked, 1) << "the emulated GPU computes on no CPU, so nobody needs to hear of it";
 }
 
 TEST(Explain, FirstCandidateIsWhatPrepareChooses) {

@@ -115,6 +115,12 @@ TEST(App, InfoNamesTheCpuAndSaysWhyThereIsNoGpu) {
   EXPECT_NE(text.out.find("threads"), std::string::npos);
   const auto document = nlohmann::json::parse(ran("info --json").out);
   EXPECT_GE(document.at("cpu").at("threads").get<int>(), 1);
+  EXPECT_EQ(document.at("cpu").at("backends_on_request").at(0), "reference");
+  const auto onednn = document.at("cpu").at("onednn").get<std::string>();
+  const auto backends = document.at("cpu").at("backends").get<std::vector<std::string>>();
+  EXPECT_EQ(backends,
+            onednn.empty() ? std::vector<std::string>{} : std::vector<std::string>{"cpu"});
+  EXPECT_EQ(onednn.find_first_of("23"), onednn.empty() ? std::string::npos : 0U) << onednn;
   const auto& cuda = document.at("cuda");
   EXPECT_EQ(cuda.at("devices").empty(), cuda.contains("why_none"));
 }

@@ -278,7 +278,7 @@ NATURAL = {
     ),
     "workspace size": (
         {"workspace": np.zeros(0, np.uint8)},
-        "workspace is 0 bytes; it must be at least 1 bytes",
+        "workspace is 0 bytes; it must be at least 1 byte",
     ),
 }
 
