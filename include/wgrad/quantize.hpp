@@ -18,6 +18,12 @@ struct QuantizedOperand {
   std::vector<float> global_scales;  ///< (E,), NVFP4 only
 };
 
+/// Which power of two an MX block gets as its scale.
+enum class ScalingMode : std::uint8_t {
+  kFloor,  ///< 2^floor(log2(amax)) over the element's largest power of two: OCP MX 6.3
+  kRceil,  ///< the least one under which amax does not exceed the element's largest value
+};
+
 /// How to quantise.
 struct QuantizeSpec {
   Format format = Format::kMxfp8;                  ///< kMxfp8, kMxfp4 or kNvfp4
@@ -25,23 +31,27 @@ struct QuantizeSpec {
   Major major = Major::kK;                         ///< of the result; FP4 is K-major only
   InputOrder input_order = InputOrder::kTensor2d;  ///< of the result
   ScaleLayout layout = ScaleLayout::kSwizzled;
-  std::uint8_t scale_padding = 0;  ///< byte written where the layout pads
+  std::uint8_t scale_padding = 0;                  ///< byte written where the layout pads
+  ScalingMode scaling_mode = ScalingMode::kFloor;  ///< NVFP4: kFloor, without a meaning
 };
 
 /// Quantises `source`, a (rows, tokens) matrix with element (r, t) at r * row_stride + t *
 /// token_stride, in blocks along tokens that restart at each expert's begin. Tokens past the last
 /// offset are never read and become zero elements.
 ///
-/// MX (e8m0) scales are 2^(floor(log2(amax)) - the element's largest exponent), as OCP MX 6.3; the
-/// top of a block saturates where amax lies above the element's largest value under that scale
-/// (by up to 1/8 in e4m3 and e5m2, 1/4 in e2m1).
-/// NVFP4: global_scales[e] = amax of the expert / (448 * 6), 1 where that amax is 0; block scales
-/// are e4m3(block amax / 6 / global). Elements round to nearest even and saturate. A block of zeros
-/// gets scale code 0; a block with a NaN or an infinity gets the NaN scale code, so that the fault
-/// shows in what the block contributes to, and does not count towards an expert's amax.
+/// MX (e8m0) scales follow `scaling_mode`. Under kFloor, 2^(floor(log2(amax)) - the element's
+/// largest exponent), the top of a block saturates where amax lies above the element's largest
+/// value times that (by up to 1/8 in e4m3 and e5m2, 1/4 in e2m1); under kRceil, 2^ceil(log2(amax /
+/// the element's largest value)), nothing saturates, and some blocks lose their smallest elements'
+/// last bit. NVFP4: global_scales[e] = amax of the expert / (448 * 6), 1 where that amax is 0;
+/// block scales are e4m3(block amax / 6 / global). Elements round to nearest even and saturate. A
+/// block of zeros gets scale code 0; a block with a NaN or an infinity gets the NaN scale code, so
+/// that the fault shows in what the block contributes to, and does not count towards an expert's
+/// amax.
 ///
 /// Throws ValueError for offsets that decrease or exceed tokens, for a source too short for its
-/// strides, and in FP4 for an odd `tokens` or an expert that begins at an odd token.
+/// strides, for kRceil with NVFP4, and in FP4 for an odd `tokens` or an expert that begins at an
+/// odd token.
 QuantizedOperand quantize_along_tokens(std::span<const float> source, std::int64_t rows,
                                        std::int64_t tokens, std::int64_t row_stride,
                                        std::int64_t token_stride,

@@ -59,14 +59,18 @@ std::span<const float> source_span(const TensorView& x) {
 
 nb::tuple quantize(nb::handle x, nb::handle offsets, std::string_view format,
                    std::string_view element, std::string_view major, std::string_view input_order,
-                   std::string_view layout, std::uint8_t padding) {
+                   std::string_view layout, std::uint8_t padding, std::string_view scaling_mode) {
   const TensorView view = read_tensor(x, "x");
   TensorView ends;
   const auto offset_span = read_offsets(offsets, ends);
   const auto source = source_span(view);
-  const QuantizeSpec spec{format_named(format),        dtype_named(element, "element"),
-                          major_named(major, "major"), input_order_named(input_order),
-                          scale_layout_named(layout),  padding};
+  const QuantizeSpec spec{format_named(format),
+                          dtype_named(element, "element"),
+                          major_named(major, "major"),
+                          input_order_named(input_order),
+                          scale_layout_named(layout),
+                          padding,
+                          scaling_mode_named(scaling_mode)};
   QuantizedOperand q;
   {
     const nb::gil_scoped_release unlocked;
@@ -106,7 +110,7 @@ nb::object unswizzle(nb::handle swizzled, std::int64_t rows, nb::handle offsets,
 void bind_scales(nb::module_& module) {
   module.def("quantize", quantize, nb::arg("x"), nb::arg("offsets"), nb::arg("format"),
              nb::arg("element"), nb::arg("major"), nb::arg("input_order"), nb::arg("layout"),
-             nb::arg("padding"),
+             nb::arg("padding"), nb::arg("scaling_mode"),
              "(element bytes, scale bytes, scale columns, global scales), all flat.");
   module.def(
       "scale_cols",

@@ -20,6 +20,8 @@ constexpr Spellings<OutputMode, 2> kModes = {
     {{"dense", OutputMode::kDense}, {"discrete", OutputMode::kDiscrete}}};
 constexpr Spellings<ScaleLayout, 2> kLayouts = {
     {{"swizzled", ScaleLayout::kSwizzled}, {"compact", ScaleLayout::kCompact}}};
+constexpr Spellings<ScalingMode, 2> kScalingModes = {
+    {{"floor", ScalingMode::kFloor}, {"rceil", ScalingMode::kRceil}}};
 constexpr Spellings<Format, 4> kFormats = {{{"16-bit", Format::kSixteenBit},
                                             {"mxfp8", Format::kMxfp8},
                                             {"mxfp4", Format::kMxfp4},
@@ -76,6 +78,9 @@ ScaleLayout scale_layout_named(std::string_view text) {
 }
 Format format_named(std::string_view text) {
   return named(kFormats, text, "format");
+}
+ScalingMode scaling_mode_named(std::string_view text) {
+  return named(kScalingModes, text, "scaling_mode");
 }
 
 }  // namespace wgrad::python

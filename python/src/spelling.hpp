@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "wgrad/problem.hpp"
+#include "wgrad/quantize.hpp"
 
 namespace wgrad::python {
 
@@ -21,5 +22,6 @@ InputOrder input_order_named(std::string_view text);
 OutputMode output_mode_named(std::string_view text);
 ScaleLayout scale_layout_named(std::string_view text);
 Format format_named(std::string_view text);
+ScalingMode scaling_mode_named(std::string_view text);  ///< "floor", "rceil"
 
 }  // namespace wgrad::python

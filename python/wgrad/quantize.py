@@ -37,6 +37,7 @@ def quantize(
     input_order: str = "tensor2d",
     compact: bool = False,
     scale_padding: int = 0,
+    scaling_mode: Any = None,
 ) -> Quantized:
     """Quantises token-major data along tokens, in blocks that restart at each expert's begin.
 
@@ -50,6 +51,10 @@ def quantize(
         input_order: 'tensor2d' or 'tensor_ragged'.
         compact: scale factors as (rows, cols) without the swizzled layout's padding.
         scale_padding: byte written where the swizzled layout pads.
+        scaling_mode: which power of two an MX block gets as its scale. 'floor' (default, OCP MX
+            6.3): the top of a block may saturate, by up to 1/8 in FP8 and 1/4 in FP4. 'rceil': the
+            least under which nothing saturates. torchao's ScaleCalculationMode is taken too. NVFP4
+            has no such choice.
 
     Returns:
         A Quantized of x's framework.
@@ -70,6 +75,7 @@ def quantize(
         input_order,
         "compact" if compact else "swizzled",
         scale_padding,
+        _mode(scaling_mode, format),
     )
     tokens, rows = source.shape
     stored = tokens // 2 if fp4 else tokens
@@ -83,6 +89,15 @@ def quantize(
         format=format,
         sf_vec_size=16 if format == "nvfp4" else 32,
     )
+
+
+def _mode(scaling_mode: Any, format: str) -> str:
+    if scaling_mode is None:
+        return "floor"
+    mode = str(getattr(scaling_mode, "value", scaling_mode))
+    if format == "nvfp4":
+        raise refuse("scaling_mode", repr(mode), "None for nvfp4, whose scales are no powers of two")
+    return mode
 
 
 def pack_fp4(x: Any) -> Any:

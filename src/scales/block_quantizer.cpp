@@ -16,6 +16,18 @@ int max_exponent(DType element) {
   return element == DType::kE4m3 ? 8 : element == DType::kE5m2 ? 15 : 2;
 }
 
+/// The largest value over its power of two: 448 / 2^8, 57344 / 2^15, 6 / 2^2.
+float max_mantissa(DType element) {
+  return element == DType::kE2m1 ? 1.5F : 1.75F;
+}
+
+int e8m0_exponent(const BlockFormat& format, float amax) {
+  const int exponent = std::ilogb(amax);
+  const bool over = std::scalbn(amax, -exponent) > max_mantissa(format.element);
+  const bool up = format.mode == ScalingMode::kRceil && over;
+  return exponent - max_exponent(format.element) + (up ? 1 : 0);
+}
+
 template <FloatFormat F>
 void encode_all(std::span<const float> values, double inverse, std::uint8_t* codes) {
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -25,9 +37,10 @@ void encode_all(std::span<const float> values, double inverse, std::uint8_t* cod
 
 }  // namespace
 
-BlockFormat block_format(Format format, DType element) {
-  if (format == Format::kNvfp4) return {DType::kE2m1, DType::kE4m3, 16};
-  return {format == Format::kMxfp4 ? DType::kE2m1 : element, DType::kE8m0, 32};
+BlockFormat block_format(const QuantizeSpec& spec) {
+  if (spec.format == Format::kNvfp4) return {DType::kE2m1, DType::kE4m3, 16, spec.scaling_mode};
+  const DType element = spec.format == Format::kMxfp4 ? DType::kE2m1 : spec.element;
+  return {element, DType::kE8m0, 32, spec.scaling_mode};
 }
 
 BlockRange block_range(std::span<const float> values) {
@@ -48,7 +61,7 @@ BlockScale block_scale(const BlockFormat& format, BlockRange range, float global
   if (!range.finite) return {static_cast<std::uint8_t>(e8m0 ? 0xFF : 0x7F), 0.0};
   if (range.amax == 0.0F) return {0, 0.0};
   if (e8m0) {
-    const int exponent = std::max(std::ilogb(range.amax) - max_exponent(format.element), -127);
+    const int exponent = std::max(e8m0_exponent(format, range.amax), -127);
     return {e8m0_of_exponent(exponent), power_of_two(-exponent)};
   }
   const std::uint32_t code =

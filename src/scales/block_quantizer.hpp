@@ -6,6 +6,7 @@
 
 #include "wgrad/dtype.hpp"
 #include "wgrad/problem.hpp"
+#include "wgrad/quantize.hpp"
 
 namespace wgrad::scales {
 
@@ -14,9 +15,10 @@ struct BlockFormat {
   DType element = DType::kE4m3;  ///< kE4m3, kE5m2 or kE2m1
   DType scale = DType::kE8m0;    ///< kE8m0 or kE4m3
   int vec_size = 32;
+  ScalingMode mode = ScalingMode::kFloor;  ///< of e8m0 scales
 };
 
-BlockFormat block_format(Format format, DType element);
+BlockFormat block_format(const QuantizeSpec& spec);
 
 /// Largest finite |x|, and whether all of `values` are finite.
 struct BlockRange {
@@ -26,7 +28,7 @@ struct BlockRange {
 BlockRange block_range(std::span<const float> values);
 
 /// Scale code of a block and the factor that takes its values into the element format's range.
-/// e8m0: floor(log2(amax)) minus the exponent of the element's largest power of two (OCP MX 6.3).
+/// e8m0: as ScalingMode says.
 /// e4m3: amax / 6 / global, to nearest. A block with a NaN or an infinity gets the NaN code and
 /// zero elements; an all-zero block gets code 0.
 struct BlockScale {

@@ -93,7 +93,7 @@ class Quantizer {
   Quantizer(const Source& source, std::span<const std::int32_t> offsets, const QuantizeSpec& spec)
       : source_(source),
         offsets_(offsets),
-        format_(scales::block_format(spec.format, spec.element)),
+        format_(scales::block_format(spec)),
         spec_(spec),
         threads_(source.rows * source.tokens < kMinParallel ? 1 : core::usable_threads()) {}
 
@@ -199,6 +199,9 @@ void check_spec(const QuantizeSpec& spec) {
   if (spec.format == Format::kMxfp8 ? !fp8 : spec.element != DType::kE2m1) {
     refuse("element", name(spec.element),
            spec.format == Format::kMxfp8 ? "float8_e4m3fn or float8_e5m2" : "float4_e2m1fn_x2");
+  }
+  if (spec.format == Format::kNvfp4 && spec.scaling_mode != ScalingMode::kFloor) {
+    refuse("scaling_mode", "rceil", "left out for NVFP4, whose scales are no powers of two");
   }
   if (spec.element == DType::kE2m1 && spec.major != Major::kK) {
     refuse("major", "MN-major", "K-major (tokens contiguous) for packed FP4");

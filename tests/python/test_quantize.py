@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import enum
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -195,3 +197,34 @@ def test_numpy_scales_come_in_their_own_dtype():
     assert q.scales.dtype == ml_dtypes.float8_e4m3fn and q.elements.dtype == np.uint8
     assert q.global_scale.dtype == np.float32 and q.elements.strides == (1, 16)
     assert frameworks.np_dtype("bfloat16") == ml_dtypes.bfloat16
+
+
+class TorchaosEnum(enum.Enum):
+    FLOOR = "floor"
+    RCEIL = "rceil"
+
+
+@pytest.mark.parametrize("format", ["mxfp8", "mxfp4"])
+def test_rceil_saturates_nothing(framework, format):
+    most = {"mxfp8": 448.0, "mxfp4": 6.0}[format]
+    ends = reference.offsets([32])
+    x = framework.tensor(np.full((32, 8), 1.125 * most), "float32")
+    offsets = framework.tensor(ends, "int32")
+
+    def values(mode):
+        q = wgrad.quantize(x, offsets, format, scaling_mode=mode)
+        return dequantised(framework, q, ends, 8)
+
+    for mode in (None, "floor", TorchaosEnum.FLOOR):
+        assert (values(mode) == most).all()
+    nearest = {"mxfp8": 1.125 * most + 8, "mxfp4": 6.0}[format]  # halves: 252, 3.375
+    for mode in ("rceil", TorchaosEnum.RCEIL):
+        assert (values(mode) == nearest).all()
+
+
+def test_scaling_modes_are_refused_by_name():
+    x, offsets = np.ones((32, 8), np.float32), np.array([32], np.int32)
+    with pytest.raises(ValueError, match="scaling_mode is 'even'; it must be 'floor' or 'rceil'"):
+        wgrad.quantize(x, offsets, "mxfp8", scaling_mode="even")
+    with pytest.raises(ValueError, match="scaling_mode is 'floor'; it must be None for nvfp4"):
+        wgrad.quantize(x, offsets, "nvfp4", scaling_mode="floor")

@@ -102,8 +102,12 @@ std::uint8_t expected_scale(const QuantizeSpec& spec, double amax, double global
     return static_cast<std::uint8_t>(
         scales::encode<scales::kE4m3Format>(amax / 6.0 / global, scales::Overflow::kSaturate));
   }
-  const int largest = element(spec) == DType::kE4m3 ? 8 : element(spec) == DType::kE5m2 ? 15 : 2;
-  const double exponent = std::floor(std::log2(amax)) - largest;
+  const DType dtype = element(spec);
+  const int largest = dtype == DType::kE4m3 ? 8 : dtype == DType::kE5m2 ? 15 : 2;
+  const double most = dtype == DType::kE4m3 ? 448 : dtype == DType::kE5m2 ? 57344 : 6;
+  const double exponent = spec.scaling_mode == ScalingMode::kRceil
+                              ? std::ceil(std::log2(amax / most))
+                              : std::floor(std::log2(amax)) - largest;
   return static_cast<std::uint8_t>(std::max(exponent, -127.0) + 127);
 }
 
@@ -184,6 +188,41 @@ TEST(Quantize, RaggedFp4PacksEachExpertsRows) {
                           ScaleLayout::kSwizzled,
                           0};
   check_result(random_input(33, {6, 6, 40, 138}, 140, true, 5), spec);
+}
+
+TEST(Quantize, RceilTakesTheLeastScaleUnderWhichNothingSaturates) {
+  for (const auto& [format, dtype] :
+       {std::pair{Format::kMxfp8, DType::kE4m3}, std::pair{Format::kMxfp8, DType::kE5m2},
+        std::pair{Format::kMxfp4, DType::kE2m1}}) {
+    QuantizeSpec spec{.format = format, .element = dtype};
+    spec.scaling_mode = ScalingMode::kRceil;
+    check_both_sources(spec);
+    const float most = dtype == DType::kE4m3 ? 448 : dtype == DType::kE5m2 ? 57344 : 6;
+    Input in{3, 32, false, {32}, std::vector<float>(96, 0.0F)};
+    in.at(0, 0) = most;                        // fits under 2^0
+    in.at(1, 0) = std::nextafter(most, kInf);  // does not
+    in.at(2, 0) = std::numeric_limits<float>::denorm_min();
+    const QuantizedOperand q = quantize(in, spec);
+    const auto scales = compact_scales(q, in, spec);
+    EXPECT_EQ(scales[0], 127);
+    EXPECT_EQ(scales[1], 128);
+    EXPECT_EQ(scales[2], 0) << "clamped";
+    spec.scaling_mode = ScalingMode::kFloor;
+    EXPECT_EQ(compact_scales(quantize(in, spec), in, spec)[1], 127) << "saturates";
+  }
+}
+
+TEST(Quantize, RceilIsRefusedForNvfp4) {
+  QuantizeSpec spec{.format = Format::kNvfp4, .element = DType::kE2m1};
+  spec.scaling_mode = ScalingMode::kRceil;
+  try {
+    quantize(random_input(8, {32}, 32, false, 1), spec);
+    FAIL();
+  } catch (const ValueError& error) {
+    EXPECT_STREQ(error.what(),
+                 "wgrad: scaling_mode is rceil; it must be left out for NVFP4, whose "
+                 "scales are no powers of two");
+  }
 }
 
 TEST(Quantize, ManyRowsOnSeveralThreads) {
