@@ -15,6 +15,14 @@ buffer protocol; none is copied. Bad arguments raise ``wgrad.ValueError`` and mi
 ``wgrad.RuntimeError``, both subclasses of the built-in classes.
 """
 
+try:
+    from . import _core
+except ImportError as error:
+    raise ImportError(
+        f"wgrad: its compiled part, wgrad._core, cannot be loaded ({error}); "
+        "install it with: pip install <the wgrad source folder>"
+    ) from error
+
 from ._core import (
     Candidate,
     DeviceFault,

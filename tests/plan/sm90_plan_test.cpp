@@ -47,6 +47,27 @@ TEST(Sm90Plan, OffersEveryTileWidthClusterAndSplitOnce) {
                              [](const auto& a, const auto& b) { return a.cost.ms < b.cost.ms; }));
 }
 
+TEST(Sm90Plan, F046_EveryTileFitsTheArchThatRuns) {
+  const std::int64_t widths[] = {512, 768, 1536, 2048, 7168};
+  for (const std::int64_t m : widths) {
+    for (const std::int64_t n : widths) {
+      Problem p = mixtral();
+      p.m = m;
+      p.n = n;
+      const auto candidates = sm90_candidates(p, hopper());
+      ASSERT_FALSE(candidates.empty()) << m << " x " << n;
+      for (const Sm90Candidate& c : candidates) {
+        EXPECT_LE(c.config.smem_bytes, 227 * 1024) << m << " x " << n;
+        EXPECT_EQ(c.config.smem_bytes,
+                  static_cast<int>(shared::smem_layout(c.config.kernel).total));
+      }
+      DeviceSpec blackwell = hopper();
+      blackwell.arch = 100;
+      EXPECT_TRUE(sm90_candidates(p, blackwell).empty()) << "another arch has other tiles";
+    }
+  }
+}
+
 // Measured: docs/notes/2026-11-29-first-times-h200.md, one-hot.
 TEST(Sm90Plan, WidthsOfWholeLargestTilesTakeThem) {
   Problem p = mixtral();

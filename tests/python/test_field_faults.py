@@ -15,6 +15,7 @@ import wgrad
 
 import frameworks
 import operands
+import package
 import reference
 
 
@@ -123,6 +124,47 @@ def test_f074_overwrite_never_reads_the_destination(framework, dtype):
     assert np.isfinite(framework.to_numpy(main_grad)).all()
 
 
+@pytest.mark.torch
+def test_f075_main_grad_and_its_flag_stay_the_parameters_own():
+    """The framework's hook finds main_grad itself, written once and without a copy; the flag and
+    the dummy gradient are its autograd function's to give, and wgrad leaves both alone."""
+    import torch
+
+    class Linear(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, weight, offsets):
+            ctx.save_for_backward(x, offsets)
+            ctx.weight = weight  # the original parameter: a saved copy would have no main_grad
+            return x @ weight[0]
+
+        @staticmethod
+        def backward(ctx, dy):
+            x, offsets = ctx.saved_tensors
+            out = wgrad.grouped_wgrad(
+                x, dy.contiguous(), offsets, ctx.weight.main_grad, accumulate=True
+            )
+            assert out is ctx.weight.main_grad
+            ctx.weight.grad_added_to_main_grad = True
+            return None, torch.zeros_like(ctx.weight), None
+
+    x = torch.ones(8, 16, dtype=torch.bfloat16)
+    weight = torch.nn.Parameter(torch.ones(1, 16, 24, dtype=torch.bfloat16))
+    weight.main_grad = torch.full((1, 16, 24), 0.5)
+    weight.grad_added_to_main_grad = False
+    main_grad, address = weight.main_grad, weight.main_grad.data_ptr()
+    seen = []
+    weight.register_post_accumulate_grad_hook(
+        lambda p: seen.append((p.grad_added_to_main_grad, p.main_grad is main_grad, p.grad.sum()))
+    )
+    for step in (1, 2):
+        weight.grad_added_to_main_grad = False
+        Linear.apply(x, weight, torch.tensor([8], dtype=torch.int32)).sum().backward()
+        assert (weight.main_grad == 0.5 + 8 * step).all()
+    assert seen == [(True, True, 0), (True, True, 0)]
+    assert weight.main_grad.data_ptr() == address and not weight.main_grad.requires_grad
+    assert sorted(vars(weight)) == ["grad_added_to_main_grad", "main_grad"]
+
+
 def test_f076_two_threads_accumulate_one_after_the_other(framework):
     x, dy, offsets, expected = integers(framework, [16, 8], 16, 24)
     main_grad = framework.full((2, 16, 24), 0.0, "float32")
@@ -146,6 +188,30 @@ def test_f078_small_additions_reach_a_float32_gradient(framework):
     for _ in range(1000):
         wgrad.grouped_wgrad(small, dy, offsets, main_grad, accumulate=True)
     assert (framework.to_numpy(main_grad) == 257 + 1000 * 2.0**-10).all()
+
+
+def test_f080_accumulation_needs_no_compiler_and_no_driver():
+    """A fresh container: an empty PATH and no CUDA folder."""
+    program = """
+        import numpy as np, wgrad
+        x, out = np.ones((4, 8), np.float16), np.full((1, 8, 8), 256.0, np.float32)
+        wgrad.grouped_wgrad(x, x, np.array([4], np.int32), out, accumulate=True)
+        print(out[0, 0, 0])
+        """
+    result = package.run_python(program, environment={"PATH": "", "CUDA_HOME": ""})
+    assert result.stdout.strip() == "260.0", result.stderr
+
+
+def test_f080_a_missing_extension_names_the_one_thing_to_install(tmp_path):
+    """The sources alone, as in a checkout that was never built."""
+    for path in package.PACKAGE.glob("*.py"):
+        (tmp_path / "wgrad").mkdir(exist_ok=True)
+        (tmp_path / "wgrad" / path.name).write_text(path.read_text())
+    result = package.run_python("import wgrad", environment={"PYTHONPATH": str(tmp_path)})
+    assert result.returncode == 1
+    last = result.stderr.strip().splitlines()[-1]
+    assert last.startswith("ImportError: wgrad: its compiled part, wgrad._core, cannot be loaded (")
+    assert last.endswith("install it with: pip install <the wgrad source folder>")
 
 
 @pytest.mark.torch

@@ -15,18 +15,7 @@ import pytest
 
 import wgrad
 
-PACKAGE = pathlib.Path(wgrad.__file__).parent
-
-
-def run_python(program: str, *flags: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, *flags, "-c", textwrap.dedent(program)],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-        env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},
-    )
+from package import PACKAGE, run_python
 
 
 @pytest.mark.parametrize("name", wgrad.__all__)
