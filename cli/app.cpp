@@ -9,6 +9,7 @@
 #include "cli/info_command.hpp"
 #include "cli/precompile_command.hpp"
 #include "cli/run_command.hpp"
+#include "cli/trace_command.hpp"
 #include "wgrad/errors.hpp"
 
 namespace wgrad::cli {
@@ -46,6 +47,7 @@ int run_app(const std::vector<std::string>& arguments, std::ostream& out, std::o
   add_explain_command(app, command, out);
   add_info_command(app, command, out);
   add_precompile_command(app, command, out, err);
+  add_trace_command(app, command, out);
 
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants

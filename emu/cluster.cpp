@@ -75,11 +75,10 @@ std::string Cta::describe(std::uint32_t at) const {
 }
 
 Cluster::Cluster(const Launch& launch, GlobalMemory& memory, StackPool& stacks,
-                 const Adversary& adversary, std::uint32_t index, Stats& stats, Trace* trace)
+                 const Adversary& adversary, std::uint32_t index, Outcome& outcome)
     : launch_(&launch),
       memory_(&memory),
-      stats_(&stats),
-      trace_(trace),
+      outcome_(&outcome),
       index_(index),
       random_(adversary.seed * 0x100000001b3 + index),
       timing_(adversary.timing),
@@ -137,7 +136,7 @@ void Cluster::body(Thread& thread) {
   try {
     launch_->kernel();
     leave(thread);
-    ++stats_->threads;
+    ++stats().threads;
   } catch (const ShadowError& error) {
     if (!fault) {
       fault = Fault{error.kind(),
@@ -159,7 +158,8 @@ void Cluster::block(Thread& thread, Wait wait) {
 
 void Cluster::wake(Thread& thread) {
   thread.wait = {};
-  ready_.push_back(&thread);
+  thread.time = std::max(thread.time, now_ + TimeModel::kWake);
+  make_ready(thread);
 }
 
 void Cluster::wake_all(std::vector<Thread*>& threads) {
@@ -179,6 +179,11 @@ void Cluster::preempt(Thread& thread) {
 
 void Cluster::schedule(EventKind kind, std::uint32_t index) {
   Event event{kind, step_, index};
+  if (timed()) {
+    event.due = due(event);
+    events_.push_back(event);
+    return;
+  }
   const std::uint32_t dice = random_.below(8);
   if (timing_ == Timing::kLazy || (timing_ == Timing::kMixed && dice < lazy_weight_)) {
     event.due = kNever;
@@ -279,7 +284,7 @@ Thread* Cluster::pick() {
 }
 
 void Cluster::run_thread(Thread& thread) {
-  ++stats_->switches;
+  ++stats().switches;
   running = &thread;
   thread.fiber.resume();
   running = nullptr;
@@ -288,6 +293,10 @@ void Cluster::run_thread(Thread& thread) {
 bool Cluster::advance(std::uint64_t quantum) {
   for (std::uint64_t i = 0; i < quantum && !fault; ++i) {
     ++step_;
+    if (timed()) {
+      if (!step_in_time()) return false;
+      continue;
+    }
     if (next_due_ <= step_ && !happen_due()) return true;
     if (!ready_.empty()) {
       run_thread(*pick());

@@ -44,6 +44,9 @@ enum class WaitKind : std::uint8_t {
   kRegisters
 };
 
+/// What an instruction costs the thread that executes it.
+enum class Cost : std::uint8_t { kIssue, kSharedLoad, kGlobalLoad };
+
 struct Wait {
   WaitKind kind = WaitKind::kNothing;
   std::uint32_t which = 0;  // barrier, count of operations, registers
@@ -71,6 +74,8 @@ struct Thread {
   ThreadClock clock;
   Fiber fiber;
   Wait wait;
+  std::uint64_t time = 0;    // Timing::kModel: when it may run on
+  std::uint64_t loaded = 0;  // when its last load's value is there
   bool exited = false;
   bool grid_waited = false;
 
@@ -173,6 +178,7 @@ struct LoadOp {
   std::uint32_t target = 0;   // shared address
   std::uint32_t barrier = 0;  // index in the CTA
   std::uint32_t record = 0;
+  std::uint32_t copies = 1;  // CTAs that the same box goes to
   std::uint32_t rows_done = 0;
 };
 
@@ -214,8 +220,9 @@ struct Cta {
   std::uint32_t bulk_threads = 0;
   std::int64_t free_registers = 0;
   std::vector<Thread*> register_waiting;
-  std::uint32_t loads_in_flight = 0;  // into this CTA
-  std::uint32_t reads_in_flight = 0;  // bulk stores that still read it
+  std::array<std::uint64_t, 3> engine_free{};  // by EngineSpan::Engine: when it can begin more
+  std::uint32_t loads_in_flight = 0;           // into this CTA
+  std::uint32_t reads_in_flight = 0;           // bulk stores that still read it
 
   /// Byte offset of a shared address of this CTA; throws for what lies outside.
   std::uint32_t offset(std::uint32_t address, std::uint32_t size, const char* action) const;
@@ -226,7 +233,7 @@ struct Cta {
 class Cluster {
  public:
   Cluster(const Launch& launch, GlobalMemory& memory, StackPool& stacks, const Adversary& adversary,
-          std::uint32_t index, Stats& stats, Trace* trace);
+          std::uint32_t index, Outcome& outcome);
   ~Cluster();
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
@@ -241,7 +248,7 @@ class Cluster {
   GlobalMemory& memory() { return *memory_; }
   ClockPool& clocks() { return clocks_; }
   History& history() { return history_; }
-  Stats& stats() { return *stats_; }
+  Stats& stats() { return outcome_->stats; }
   Random& random() { return random_; }
   Cta& cta(std::uint32_t rank) { return *ctas_[rank]; }
   std::uint32_t size() const { return static_cast<std::uint32_t>(ctas_.size()); }
@@ -259,9 +266,13 @@ class Cluster {
   void wake(Thread& thread);
   void wake_all(std::vector<Thread*>& threads);
   /// A place where the adversary may let others run.
-  void checkpoint(Thread& thread) {
+  void checkpoint(Thread& thread, Cost cost = Cost::kIssue) {
+    if (timed()) return tick(thread, cost);
     if (--until_preemption_ == 0) preempt(thread);
   }
+  bool timed() const { return timing_ == Timing::kModel; }
+  /// Of what happens now, in cycles; without a model, in steps.
+  std::uint64_t now() const { return timed() ? now_ : step_; }
 
   void schedule(EventKind kind, std::uint32_t index);
   std::uint32_t add_load(LoadOp op);
@@ -274,6 +285,13 @@ class Cluster {
 
  private:
   void preempt(Thread& thread);
+  void tick(Thread& thread, Cost cost);
+  std::uint64_t due(const Event& event);
+  std::uint64_t occupy(Cta& cta, EngineSpan::Engine engine, std::uint64_t cycles,
+                       std::uint32_t amount);
+  void make_ready(Thread& thread);
+  std::size_t earliest_event() const;
+  bool step_in_time();
   void rearm_preemption();
   Thread* pick();
   bool happen(std::size_t event);
@@ -283,8 +301,7 @@ class Cluster {
 
   const Launch* launch_;
   GlobalMemory* memory_;
-  Stats* stats_;
-  Trace* trace_;
+  Outcome* outcome_;
   std::uint32_t index_;
   Random random_;
   Timing timing_;
@@ -301,6 +318,7 @@ class Cluster {
   std::vector<Thread*> ready_;
   std::vector<Event> events_;
   std::uint64_t next_due_ = kNever;
+  std::uint64_t now_ = 0;
   std::vector<LoadOp> loads_;
   std::vector<std::uint32_t> free_loads_;
   std::vector<StoreOp> stores_;

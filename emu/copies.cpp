@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "emu/cluster.hpp"
@@ -128,7 +129,8 @@ void shadow_range(Cta& cta, const Access& access, const ClockView& view, std::ui
 }
 
 void issue_load(Thread& thread, Cta& target, std::uint32_t at, const TensorMapFields& map,
-                const Coordinates& x, std::uint32_t barrier_address, std::uint32_t alignment) {
+                const Coordinates& x, std::uint32_t barrier_address, std::uint32_t alignment,
+                std::uint32_t copies = 1) {
   Cluster& cluster = *thread.cluster;
   const std::uint32_t bytes = box_rows(map) * row_bytes(map);
   if (target.live == 0) throw FaultError(FaultKind::kIllegal, "a copy into a CTA that has exited");
@@ -143,7 +145,8 @@ void issue_load(Thread& thread, Cta& target, std::uint32_t at, const TensorMapFi
   touch(cluster, map, x.data(), thread.clock.view(), false, record, "load");
   ++target.loads_in_flight;
   const std::uint32_t slot = target.barrier_at[barrier.offset / 8] - 1u;
-  cluster.schedule(EventKind::kLoad, cluster.add_load({map, x, &target, at, slot, record, 0}));
+  cluster.schedule(EventKind::kLoad,
+                   cluster.add_load({map, x, &target, at, slot, record, copies, 0}));
 }
 
 void require_bulk_agent(Thread& thread) {
@@ -213,7 +216,7 @@ bool land(Cluster& cluster, std::uint32_t index) {
   // A copy lands in pieces: each counts its bytes when it is there.
   const std::uint32_t left = rows - op.rows_done;
   const std::uint32_t piece =
-      cluster.random().below(2) == 0 ? left : 1 + cluster.random().below(left);
+      cluster.timed() || cluster.random().below(2) == 0 ? left : 1 + cluster.random().below(left);
   for (std::uint32_t i = op.rows_done; i < op.rows_done + piece; ++i) {
     const BoxRow row = box_row(op.map, op.x.data(), i);
     for (std::uint32_t chunk = 0; chunk < width; chunk += 16) {
@@ -294,7 +297,7 @@ void load_box(std::uint32_t target, const TensorMap& map, std::uint32_t barrier,
     if ((mask >> rank_to & 1) == 0) continue;
     Cta& cta = cluster.cta(rank_to);
     issue_load(thread, cta, cta.base + at, fields, copy_of(x, rank), cta.base + barrier_at,
-               kTargetAlignment);
+               kTargetAlignment, static_cast<std::uint32_t>(std::popcount(mask)));
   }
 }
 

@@ -5,6 +5,9 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <vector>
+
+#include "emu/time_model.hpp"
 
 namespace wgrad::emu {
 
@@ -53,6 +56,7 @@ struct Stats {
 struct Outcome {
   std::optional<Fault> fault;
   Stats stats;
+  std::vector<EngineSpan> spans;  ///< where the machine kept time
 };
 
 }  // namespace wgrad::emu

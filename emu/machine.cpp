@@ -33,7 +33,7 @@ void check(const Launch& l) {
 
 }  // namespace
 
-Outcome run(const Launch& launch, GlobalMemory& memory, const Adversary& adversary, Trace* trace) {
+Outcome run(const Launch& launch, GlobalMemory& memory, const Adversary& adversary) {
   check(launch);
   memory.clear_traces();
   Outcome outcome;
@@ -46,8 +46,8 @@ Outcome run(const Launch& launch, GlobalMemory& memory, const Adversary& adversa
   const std::uint32_t resident = launch.resident_ctas / launch.cluster_size;
   while (next < clusters || !active.empty()) {
     while (next < clusters && active.size() < resident) {
-      active.push_back(std::make_unique<Cluster>(launch, memory, stacks, adversary, next++,
-                                                 outcome.stats, trace));
+      active.push_back(
+          std::make_unique<Cluster>(launch, memory, stacks, adversary, next++, outcome));
     }
     const std::uint32_t at = random.below(static_cast<std::uint32_t>(active.size()));
     Cluster& cluster = *active[at];

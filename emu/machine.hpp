@@ -38,6 +38,7 @@ enum class Timing : std::uint8_t {
            ///< seed says
   kEager,  ///< at once
   kLazy,   ///< only when nothing else can run
+  kModel,  ///< in the order of a modelled time (time_model.hpp): one order, with timestamps
 };
 
 struct Adversary {
@@ -46,11 +47,8 @@ struct Adversary {
   std::uint64_t step_limit = 200'000'000;  ///< fiber switches before kEndless is reported
 };
 
-class Trace;
-
 /// Runs the launch to its end or to its first fault. Throws only for a Launch no GPU would accept
 /// (FaultError).
-Outcome run(const Launch& launch, GlobalMemory& memory, const Adversary& adversary,
-            Trace* trace = nullptr);
+Outcome run(const Launch& launch, GlobalMemory& memory, const Adversary& adversary);
 
 }  // namespace wgrad::emu

@@ -167,7 +167,7 @@ bool barrier_try_wait(std::uint32_t address, std::uint32_t parity) {
   Mbarrier& barrier = cta.barrier(address, "wait");
   check_made(cta, barrier, thread, "wait");
   if ((barrier.phase & 1) == (parity & 1)) {
-    if (thread.cluster->random().below(8) == 0)
+    if (!thread.cluster->timed() && thread.cluster->random().below(8) == 0)
       return false;  // the hardware's time limit may pass at any moment
     barrier.waiting.push_back(&thread);
     thread.cluster->block(thread, {WaitKind::kMbarrier, barrier.offset, parity & 1});

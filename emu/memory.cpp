@@ -58,7 +58,7 @@ std::uint32_t map_to_rank(std::uint32_t address, std::uint32_t rank) {
 
 void load_shared(std::uint32_t address, void* value, std::uint32_t bytes) {
   Thread& thread = me();
-  thread.cluster->checkpoint(thread);
+  thread.cluster->checkpoint(thread, Cost::kSharedLoad);
   Cta& cta = *thread.cta;
   const std::uint32_t at = checked_offset(cta, address, bytes, "load");
   cta.shadow.read({thread.agent, thread.clock.now, byte_mask(at, bytes)}, thread.clock.view(),
@@ -78,7 +78,7 @@ void store_shared(std::uint32_t address, const void* value, std::uint32_t bytes)
 
 void load_global(std::uint64_t address, void* value, std::uint32_t bytes) {
   Thread& thread = me();
-  thread.cluster->checkpoint(thread);
+  thread.cluster->checkpoint(thread, Cost::kGlobalLoad);
   check_dependency(thread);
   check_global(address, bytes, "load");
   std::memcpy(value, thread.cluster->memory().span(address, bytes, false, "load").bytes, bytes);

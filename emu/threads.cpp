@@ -113,6 +113,15 @@ std::uint32_t cluster_size() {
   return me().cluster->size();
 }
 
+std::uint32_t clock() {
+  const Thread& thread = me();
+  return static_cast<std::uint32_t>(thread.cluster->timed() ? std::max(thread.time, thread.loaded)
+                                                            : thread.cluster->now());
+}
+std::uint64_t timer_nanoseconds() {
+  return static_cast<std::uint64_t>(clock() / TimeModel::kCyclesPerNanosecond);
+}
+
 void cta_sync() {
   Thread& thread = me();
   thread.cluster->checkpoint(thread);
@@ -219,7 +228,7 @@ void store_matrices(std::uint32_t row_address, const std::uint32_t* words) {
 void load_matrices(std::uint32_t row_address, std::uint32_t* words) {
   Thread& thread = me();
   Cta& cta = *thread.cta;
-  thread.cluster->checkpoint(thread);
+  thread.cluster->checkpoint(thread, Cost::kSharedLoad);
   const std::uint32_t at = cta.offset(row_address, 16, "ldmatrix");
   if (at % 16 != 0) throw FaultError(FaultKind::kMisaligned, "ldmatrix row off a 16-byte address");
   const Access access{thread.agent, thread.clock.now, 0xffff};

@@ -1,15 +1,18 @@
 // prepare() once, run() many times, from any thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "wgrad/device_spec.hpp"
 #include "wgrad/operands.hpp"
 #include "wgrad/problem.hpp"
+#include "wgrad/trace.hpp"
 
 namespace wgrad {
 
@@ -20,6 +23,8 @@ struct PrepareOptions {
       false;        ///< read offsets and pointers back before each run (synchronises)
   int device = -1;  ///< CUDA ordinal to make ready now, so that no run on it loads anything; -1:
                     ///< the current device. Runs on other devices of its architecture work as well.
+  bool trace = false;  ///< record what each warp does when, into Operands::workspace, which every
+                       ///< run must then be given, zeroed; see Executable::timeline(). Not on CPUs.
 };
 
 /// A fault in device data that a run met: it computed without touching foreign memory.
@@ -44,6 +49,9 @@ class Executable {
   /// Device bytes a caller may hand over as Operands::workspace; at least 1.
   std::int64_t workspace_bytes() const noexcept;
   const Problem& problem() const noexcept;
+  /// Of a run prepared with PrepareOptions::trace, from a host copy of its workspace. Throws
+  /// ValueError for another operator, or too few bytes.
+  Timeline timeline(std::span<const std::byte> workspace) const;
   std::string_view backend() const noexcept;
   /// The plan in one line: kernel, tile, stages, ...
   const std::string& plan() const noexcept;

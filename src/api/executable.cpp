@@ -1,9 +1,13 @@
 #include "wgrad/executable.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "api/choice.hpp"
+#include "plan/sm90_timeline.hpp"
 #include "validate/operand_rules.hpp"
+#include "wgrad/errors.hpp"
 
 namespace wgrad {
 
@@ -12,15 +16,18 @@ struct Executable::State {
   std::string backend;
   plan::Plan plan;
   std::unique_ptr<const backends::Kernel> kernel;
+  bool traced = false;
 };
 
 Executable prepare(const Problem& problem, const DeviceSpec& device,
                    const PrepareOptions& options) {
   api::Choice choice = api::choose(problem, device, options.backend);
   throw_if_unsupported({choice.reasons});
+  if (options.trace) choice.plan = choice.backend->traced(problem, choice.plan, device);
   auto kernel = choice.backend->build(problem, choice.plan, device, options);
-  return Executable(std::make_shared<const Executable::State>(Executable::State{
-      problem, std::string(choice.backend->name()), std::move(choice.plan), std::move(kernel)}));
+  return Executable(std::make_shared<const Executable::State>(
+      Executable::State{problem, std::string(choice.backend->name()), std::move(choice.plan),
+                        std::move(kernel), options.trace}));
 }
 
 Executable::Executable(std::shared_ptr<const State> state) : state_(std::move(state)) {}
@@ -28,8 +35,21 @@ Executable::Executable(std::shared_ptr<const State> state) : state_(std::move(st
 void Executable::run(const Operands& operands) const {
   std::vector<Reason> broken =
       validate::broken_rules(state_->problem, operands, state_->plan.workspace_bytes);
+  if (state_->traced && operands.workspace == nullptr) {
+    broken.push_back({"trace-workspace", "workspace", "null",
+                      fmt::format("{} zeroed bytes for a traced run", workspace_bytes())});
+  }
   if (!broken.empty()) throw_if_unsupported({std::move(broken)});
   state_->kernel->launch(operands);
+}
+
+Timeline Executable::timeline(std::span<const std::byte> workspace) const {
+  if (!state_->traced) throw ValueError("wgrad: trace is false; only a traced run has a timeline");
+  if (static_cast<std::int64_t>(workspace.size()) < workspace_bytes()) {
+    throw ValueError(fmt::format("wgrad: workspace has {} bytes; it must have at least {}",
+                                 workspace.size(), workspace_bytes()));
+  }
+  return plan::timeline(state_->plan, workspace);
 }
 
 std::optional<DeviceFault> Executable::fault() const {

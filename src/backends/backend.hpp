@@ -45,6 +45,10 @@ class Backend {
   /// Best first; empty exactly when limits() is not.
   virtual std::vector<plan::Plan> candidates(const Problem& problem,
                                              const DeviceSpec& device) const = 0;
+  /// The same plan with a kernel that records what its warps do when, into the workspace. Throws
+  /// RuntimeError where there is none.
+  virtual plan::Plan traced(const Problem& problem, const plan::Plan& plan,
+                            const DeviceSpec& device) const;
   virtual std::unique_ptr<const Kernel> build(const Problem& problem, const plan::Plan& plan,
                                               const DeviceSpec& device,
                                               const PrepareOptions& options) const = 0;

@@ -5,6 +5,7 @@
 #include "jit/kernel_cache.hpp"
 #include "launch/sm90_launch.hpp"
 #include "plan/sm90_plan.hpp"
+#include "plan/sm90_timeline.hpp"
 
 namespace wgrad::backends {
 namespace {
@@ -43,6 +44,10 @@ class CudaBackend final : public Backend {
                      .bound = std::string(plan::name(c.cost.bound))});
     }
     return out;
+  }
+
+  plan::Plan traced(const Problem&, const plan::Plan& plan, const DeviceSpec&) const override {
+    return plan::traced(plan);
   }
 
   std::unique_ptr<const Kernel> build(const Problem& problem, const plan::Plan& plan,

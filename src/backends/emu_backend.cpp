@@ -10,6 +10,7 @@
 #include "backends/emu_launch.hpp"
 #include "core/environment.hpp"
 #include "plan/sm90_plan.hpp"
+#include "plan/sm90_timeline.hpp"
 #include "wgrad/errors.hpp"
 
 namespace wgrad::backends {
@@ -45,6 +46,7 @@ class EmulatedKernel final : public Kernel {
     EmuSettings settings;
     settings.sm_count = sm_count_;
     settings.adversary.seed = seed_++;
+    if (kernel_.config.trace) settings.adversary.timing = emu::Timing::kModel;
     const emu::Outcome outcome = launch_emulated(kernel_, problem_, operands, settings, record);
     if (record.kind != 0) note(record);
     if (outcome.fault) {
@@ -86,9 +88,10 @@ bool tiling_allows(const Problem& problem, const shared::Config& c) {
   });
 }
 
-std::vector<const EmuKernel*> usable(const Problem& problem, const DeviceSpec& device) {
+std::vector<const EmuKernel*> usable(const std::vector<EmuKernel>& kernels, const Problem& problem,
+                                     const DeviceSpec& device) {
   std::vector<const EmuKernel*> out;
-  for (const EmuKernel& kernel : emu_kernels()) {
+  for (const EmuKernel& kernel : kernels) {
     if (serves(kernel.config, problem) && plan::fits(kernel.config, problem, device) &&
         tiling_allows(problem, kernel.config)) {
       out.push_back(&kernel);
@@ -114,7 +117,7 @@ class EmuBackend final : public Backend {
                      "an SM 9.0 device written by hand whose name begins with 'emulated'",
                      ReasonKind::kMissingCapability});
     }
-    if (!out.empty() || !usable(problem, device).empty()) return out;
+    if (!out.empty() || !usable(emu_kernels(), problem, device).empty()) return out;
     return {{"emu-kernel", "problem", "a combination of types, majors and modes",
              fmt::format("one of the {} that the emulator's kernels were compiled for",
                          emu_kernels().size()),
@@ -125,7 +128,7 @@ class EmuBackend final : public Backend {
                                      const DeviceSpec& device) const override {
     std::vector<plan::Plan> out;
     if (!limits(problem, device).empty()) return out;
-    for (const EmuKernel* kernel : usable(problem, device)) {
+    for (const EmuKernel* kernel : usable(emu_kernels(), problem, device)) {
       const plan::Sm90Config config = plan::launch_values(kernel->config, problem, device);
       out.push_back({.backend = std::string(kName),
                      .config = config,
@@ -135,11 +138,28 @@ class EmuBackend final : public Backend {
     return out;
   }
 
+  /// Traced kernels have the planner's own sizes: the fastest of those that there are.
+  plan::Plan traced(const Problem& problem, const plan::Plan& plan,
+                    const DeviceSpec& device) const override {
+    const auto kernels = usable(emu_traced_kernels(), problem, device);
+    if (kernels.empty()) {
+      throw RuntimeError(fmt::format(
+          "wgrad: problem is none that the {} traced kernels of the emu backend compute",
+          emu_traced_kernels().size()));
+    }
+    plan::Plan out = plan;
+    const plan::Sm90Config config = plan::launch_values(kernels.front()->config, problem, device);
+    out.config = config;
+    out.summary = "emulated " + plan::summary(config);
+    return plan::traced(out);
+  }
+
   std::unique_ptr<const Kernel> build(const Problem& problem, const plan::Plan& plan,
                                       const DeviceSpec& device,
                                       const PrepareOptions&) const override {
     const shared::Config& wanted = std::get<plan::Sm90Config>(plan.config).kernel;
-    for (const EmuKernel* kernel : usable(problem, device)) {
+    const auto& kernels = wanted.trace ? emu_traced_kernels() : emu_kernels();
+    for (const EmuKernel* kernel : usable(kernels, problem, device)) {
       const shared::Config& c = kernel->config;
       if (c.tile_n == wanted.tile_n && c.cluster_m == wanted.cluster_m && c.split == wanted.split) {
         return std::make_unique<const EmulatedKernel>(*kernel, problem, device);

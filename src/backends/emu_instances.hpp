@@ -9,4 +9,7 @@ namespace wgrad::backends {
 
 const std::vector<EmuKernel>& emu_kernels();
 
+/// Kernels as large as the planner's, with Config::trace: for timelines.
+const std::vector<EmuKernel>& emu_traced_kernels();
+
 }  // namespace wgrad::backends

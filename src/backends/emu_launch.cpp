@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "emu/tensor_map.hpp"
 #include "wgrad/shared/schedule.hpp"
 #include "wgrad/shared/smem.hpp"
 #include "wgrad/shared/tensor_map.hpp"
+#include "wgrad/shared/trace.hpp"
 
 namespace wgrad::backends {
 namespace {
@@ -91,6 +93,7 @@ KernelParams params_of(const Config& c, const Problem& p, const Operands& o, con
   k.experts = static_cast<std::int32_t>(p.experts);
   k.token_alignment = token_alignment(c, o, ld);
   k.raster_m = shared::default_raster_m(c, sm_count);
+  k.trace = address(o.workspace);
   return k;
 }
 
@@ -120,6 +123,27 @@ void add_memory(emu::GlobalMemory& memory, const Config& c, const Problem& p, co
   memory.add("offsets", o.offsets, size(p.experts * 4), emu::Permission::kRead);
   memory.add("fault record", &fault, sizeof fault, emu::Permission::kReadWrite);
   add_outputs(memory, c, p, o);
+  if (c.trace) {
+    memory.add("trace", o.workspace, size(o.workspace_bytes), emu::Permission::kReadWrite);
+  }
+}
+
+/// What the engines did, into their tracks.
+void record_engines(const Config& c, const std::vector<emu::EngineSpan>& spans, void* workspace) {
+  auto* events = static_cast<shared::TraceEvent*>(workspace);
+  constexpr shared::TraceKind kKinds[] = {shared::TraceKind::kEngineLoad,
+                                          shared::TraceKind::kEngineMultiply,
+                                          shared::TraceKind::kEngineStore};
+  std::map<std::uint64_t, std::uint32_t> used;
+  for (const emu::EngineSpan& span : spans) {
+    const auto engine = static_cast<std::uint32_t>(span.engine);
+    const std::uint32_t track = shared::trace_tracks(c) - shared::kTraceEngines + engine;
+    const std::uint64_t first = shared::trace_track(c, span.cta, track);
+    std::uint32_t& count = used[first];
+    if (count == shared::kTraceEvents) continue;
+    events[first + count++] = {static_cast<std::uint32_t>(span.begin),
+                               static_cast<std::uint32_t>(span.end), kKinds[engine], span.amount};
+  }
 }
 
 std::vector<emu::SharedRegion> regions_of(const Config& c) {
@@ -159,7 +183,7 @@ bool serves(const Config& c, const Problem& p) {
 
 emu::Outcome launch_emulated(const EmuKernel& kernel, const Problem& problem,
                              const Operands& operands, const EmuSettings& settings,
-                             shared::FaultRecord& fault, emu::Trace* trace) {
+                             shared::FaultRecord& fault) {
   const Config& c = kernel.config;
   Operands o = operands;
   if (problem.output_mode == OutputMode::kDiscrete && o.wgrad == nullptr) {
@@ -181,7 +205,9 @@ emu::Outcome launch_emulated(const EmuKernel& kernel, const Problem& problem,
   launch.shared_bytes = shared::smem_layout(c).total;
   launch.resident_ctas = static_cast<std::uint32_t>(settings.sm_count);
   launch.regions = regions_of(c);
-  return emu::run(launch, memory, settings.adversary, trace);
+  emu::Outcome outcome = emu::run(launch, memory, settings.adversary);
+  if (c.trace) record_engines(c, outcome.spans, o.workspace);
+  return outcome;
 }
 
 }  // namespace wgrad::backends

@@ -21,6 +21,6 @@ bool serves(const shared::Config& config, const Problem& problem);
 /// Runs it. `fault`: where the kernel notes bad device data.
 emu::Outcome launch_emulated(const EmuKernel& kernel, const Problem& problem,
                              const Operands& operands, const EmuSettings& settings,
-                             shared::FaultRecord& fault, emu::Trace* trace = nullptr);
+                             shared::FaultRecord& fault);
 
 }  // namespace wgrad::backends

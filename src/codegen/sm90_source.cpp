@@ -56,10 +56,10 @@ std::string config_text(const Config& c) {
       "    .input = {}, .output = {},\n"
       "    .a = {}, .b = {},\n"
       "    .output_mode = {}, .accumulate = {}, .prefetch_boxes = {}, .partial_columns = {},\n"
-      "    .split = {}}};\n",
+      "    .split = {}, .trace = {}}};\n",
       c.tile_m, c.tile_n, c.stages, c.cluster_m, c.ring_slots, spelled(c.input), spelled(c.output),
       spelled(c.a), spelled(c.b), spelled(c.output_mode), c.accumulate, c.prefetch_boxes,
-      c.partial_columns, spelled(c.split));
+      c.partial_columns, spelled(c.split), c.trace);
 }
 
 /// The compilation fails where host and device would disagree.

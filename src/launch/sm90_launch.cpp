@@ -119,6 +119,7 @@ void Sm90Launch::set_operands(shared::KernelParams& params, const Operands& o, i
   params.out_map_base = o.wgrad != nullptr ? params.wgrad : params.wgrad_ptrs / 16 * 16;
   params.fault = shared_->records.load(std::memory_order_acquire)->address(device);
   params.tokens = o.tokens;
+  params.trace = address(o.workspace);
 }
 
 /// Without tokens A and B may be null; their maps, which no load will use, then point at the

@@ -42,23 +42,30 @@ struct Consumer {
     arch::wgmma_commit();
   }
 
-  WGRAD_DEVICE void mask(const Work& w, i32 block) const {
+  WGRAD_DEVICE void mask(const Work& w, i32 block) {
+    const u32 begin = epilogue.trace.now();
     const u32 barrier = kPingpong ? epilogue.ring.named_barrier() : kBothWarpgroups;
     const u32 among = kPingpong ? thread % kWarpgroupThreads : thread;
     mask_stage<kConfig>(pipeline, at.slot, w, w.first + block * kTileK, among, barrier);
+    epilogue.trace.record(TraceKind::kMask, at.slot, begin);
   }
 
   // All k blocks of a tile, the tile-th of this warpgroup. A stage is released one block late, when
   // the next group is already running.
   WGRAD_DEVICE void multiply(Accumulators<kConfig>& d, const Work& w, u32 tile) {
-    u32 previous = 0;
-    if constexpr (kPingpong) turns.wait(warpgroup, tile);
+    auto& trace = epilogue.trace;
+    u32 previous = 0, begun = 0;  // the stage that is being multiplied, and since when
+    if constexpr (kPingpong) {
+      trace.span(TraceKind::kWaitTurn, warpgroup, [&] { turns.wait(warpgroup, tile); });
+    }
     for (i32 block = 0; block < w.blocks; ++block, at.advance()) {
-      pipeline.wait_full(at);
+      trace.span(TraceKind::kWaitFull, at.slot, [&] { pipeline.wait_full(at); });
       if constexpr (aligns_first_token(kConfig)) mask(w, block);
+      const u32 begin = trace.now();
       multiply_stage(d, at.slot, block == 0 ? 0 : 1);
       if (block > 0) {
         arch::wgmma_wait<1>();
+        trace.record(TraceKind::kMultiply, previous, begun);
         pipeline.release(previous);
       } else if constexpr (reads_output(kConfig)) {
         epilogue.fetch_first(w);
@@ -67,11 +74,15 @@ struct Consumer {
         if (block == max_of(w.blocks - kPrefetchLead, 0)) epilogue.prefetch_first(w);
       }
       previous = at.slot;
+      begun = begin;
     }
     if constexpr (kPingpong) turns.pass_on(warpgroup);
     arch::wgmma_wait<0>();
     d.pin();
-    if (w.blocks > 0) pipeline.release(previous);
+    if (w.blocks > 0) {
+      trace.record(TraceKind::kMultiply, previous, begun);
+      pipeline.release(previous);
+    }
   }
 
   WGRAD_DEVICE void run() {
@@ -83,11 +94,13 @@ struct Consumer {
         at.skip(u32(w.blocks));
         continue;
       }
+      const u32 begin = epilogue.trace.now();
       Accumulators<kConfig> d;
       if (w.blocks == 0) d.clear();
       multiply(d, w, turn / kMathWarpgroups);
       // Derived again rather than kept: 192 accumulators leave no room for it.
       epilogue.write_out(d, kPingpong ? work_at(cta, index) : w);
+      epilogue.trace.record(TraceKind::kTile, index, begin);
     }
     epilogue.finish();
   }
@@ -98,8 +111,11 @@ template <Config kConfig>
 WGRAD_DEVICE void consume(const Cta<kConfig>& cta, u32 thread) {
   const u32 warpgroup = arch::warp_uniform(thread / kWarpgroupThreads);
   const u32 row = kConfig.split == WarpgroupSplit::kRows ? warpgroup * kWarpgroupRows : 0;
-  const Epilogue<kConfig> epilogue{
-      cta.params, {cta.smem, warpgroup, {}}, thread % kWarpgroupThreads, i32(row)};
+  const Epilogue<kConfig> epilogue{cta.params,
+                                   {cta.smem, warpgroup, {}},
+                                   thread % kWarpgroupThreads,
+                                   i32(row),
+                                   Trace<kConfig>::template start<kConfig>(cta.params)};
   Consumer<kConfig>{cta, {cta.smem}, {cta.smem}, epilogue, thread, warpgroup}.run();
 }
 

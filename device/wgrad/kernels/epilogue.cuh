@@ -7,6 +7,7 @@
 #include "wgrad/kernels/work.cuh"
 #include "wgrad/prim/accumulator.cuh"
 #include "wgrad/prim/store.cuh"
+#include "wgrad/prim/trace.cuh"
 
 namespace wgrad::device {
 
@@ -20,6 +21,7 @@ struct Epilogue {
   OutputRing<kConfig> ring;
   u32 thread;  // of the warpgroup
   i32 row;     // first row of the warpgroup in its tile
+  Trace<kConfig> trace{};
 
   WGRAD_DEVICE bool is_leader() const { return thread == 0; }
   WGRAD_DEVICE i32 band_row(const Work& w, i32 band) const {
@@ -74,14 +76,18 @@ struct Epilogue {
   template <i32 kBand, i32 kBox>
   WGRAD_DEVICE void write_out_box(const Accumulators<kConfig>& d, const Work& w, i32 boxes) {
     const u32 slot = ring.at.slot;
-    if constexpr (reads_output(kConfig)) {
-      ring.wait_fetched();
-    } else {
-      ring.acquire(is_leader());
-    }
+    trace.span(TraceKind::kWaitRing, u32(kBand * kBoxes + kBox), [&] {
+      if constexpr (reads_output(kConfig)) {
+        ring.wait_fetched();
+      } else {
+        ring.acquire(is_leader());
+      }
+    });
+    const u32 begin = trace.now();
     write_box<kConfig, u32(kBox)>(ring.box(slot), thread / 32, d.band[kBand]);
     ring.submit(is_leader(), params.map_out,
                 box_coord<kConfig>(params, w, band_row(w, kBand), kBox));
+    trace.record(TraceKind::kWriteBox, u32(kBand * kBoxes + kBox), begin);
     if constexpr (reduces_output(kConfig)) {
       if (is_leader()) prefetch(w, boxes, kBand * boxes + kBox + kConfig.prefetch_boxes);
     }
@@ -114,8 +120,11 @@ struct Epilogue {
   }
 
   // Before the kernel ends: shared memory is read, global memory written.
-  WGRAD_DEVICE void finish() const {
-    if (is_leader()) arch::wait_stores();
+  WGRAD_DEVICE void finish() {
+    trace.span(TraceKind::kFinish, 0, [&] {
+      if (is_leader()) arch::wait_stores();
+    });
+    trace.anchor();
   }
 };
 

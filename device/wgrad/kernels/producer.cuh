@@ -7,6 +7,7 @@
 #include "wgrad/kernels/work.cuh"
 #include "wgrad/prim/pipeline.cuh"
 #include "wgrad/prim/tile.cuh"
+#include "wgrad/prim/trace.cuh"
 
 namespace wgrad::device {
 
@@ -51,20 +52,24 @@ struct Producer {
   // One thread; with a loader: all 128, of which the first also drives the copy engine.
   WGRAD_DEVICE void run(u32 thread) const {
     StageCursor<kConfig> at;
+    auto trace = Trace<kConfig>::template start<kConfig>(cta.params);
 
     for (u32 index = cta.cluster; index < tile_count(cta.grid); index += cta.cluster_count) {
       const Work w = work_at(cta, index);
 
       for (i32 block = 0; block < w.blocks; ++block, at.advance()) {
         const i32 token = w.first + block * kTileK;
-        pipeline.wait_empty(at);
+        trace.span(TraceKind::kWaitEmpty, at.slot, [&] { pipeline.wait_empty(at); });
+        const u32 begin = trace.now();
         if constexpr (uses_tma(kConfig)) {
           if (thread == 0) copy_stage(at.slot, w, token);
         }
         if constexpr (uses_loader(kConfig))
           load_ragged_stage<kConfig>(cta, pipeline, at.slot, thread, w, token);
+        trace.record(TraceKind::kCopy, at.slot, begin);
       }
     }
+    trace.anchor();
   }
 };
 

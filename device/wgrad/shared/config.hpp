@@ -44,6 +44,7 @@ struct Config {
   bool partial_columns =
       false;  // n * output_bytes % 16 != 0: the last columns are stored one by one
   WarpgroupSplit split = WarpgroupSplit::kRows;
+  bool trace = false;  // record what each warp does when (shared/trace.hpp)
 };
 
 inline constexpr i32 kTileK = 64;  // tokens a stage: 128 bytes, one swizzle row

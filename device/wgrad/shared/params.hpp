@@ -52,6 +52,8 @@ struct KernelParams {
 
   i32 token_alignment;  // k_major_alignment, least of the K-major operands'; below 8 counts as 8
   i32 raster_m;         // cluster rows of one raster group, >= 1 (see schedule.hpp)
+
+  u64 trace;  // Config::trace: where the events go, zeroed
 };
 
 static_assert(sizeof(TensorMap) == 128 && alignof(TensorMap) == 64);

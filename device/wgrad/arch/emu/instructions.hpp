@@ -17,6 +17,8 @@ std::uint32_t block_index();
 std::uint32_t block_count();
 std::uint32_t cluster_rank();
 std::uint32_t cluster_size();
+std::uint32_t clock();
+std::uint64_t timer_nanoseconds();
 void cta_sync();
 void named_sync(std::uint32_t barrier, std::uint32_t count);
 void cluster_sync();

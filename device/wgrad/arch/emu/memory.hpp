@@ -68,6 +68,9 @@ WGRAD_DEVICE Chunk load_global(u64 address) {
 WGRAD_DEVICE i32 compare_and_swap_global(u64 address, i32 expected, i32 desired) {
   return emu::compare_and_swap_global(address, expected, desired);
 }
+WGRAD_DEVICE void store_global(u64 address, Chunk c) {
+  emu::store_global(address, &c, sizeof c);
+}
 WGRAD_DEVICE void store_global_i32(u64 address, i32 value) {
   emu::store_global(address, &value, sizeof value);
 }

@@ -21,6 +21,12 @@ WGRAD_DEVICE u32 block_count() {
 WGRAD_DEVICE u32 lane_index() {
   return emu::thread_index() % 32;
 }
+WGRAD_DEVICE u32 clock() {
+  return emu::clock();
+}
+WGRAD_DEVICE u64 timer_nanoseconds() {
+  return emu::timer_nanoseconds();
+}
 WGRAD_DEVICE u32 warp_uniform(u32 value) {
   return emu::shuffle(value, 0);
 }

@@ -104,6 +104,11 @@ WGRAD_DEVICE i32 compare_and_swap_global(u64 address, i32 expected, i32 desired)
                : "memory");
   return old;
 }
+WGRAD_DEVICE void store_global(u64 address, Chunk c) {
+  asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(address), "r"(c.word[0]),
+               "r"(c.word[1]), "r"(c.word[2]), "r"(c.word[3])
+               : "memory");
+}
 WGRAD_DEVICE void store_global_i32(u64 address, i32 value) {
   asm volatile("st.global.s32 [%0], %1;" ::"l"(address), "r"(value) : "memory");
 }

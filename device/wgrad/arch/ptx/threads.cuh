@@ -19,6 +19,18 @@ WGRAD_DEVICE u32 lane_index() {
   return threadIdx.x % 32;
 }
 
+// Cycles of this SM, low half; and the timer of the whole GPU.
+WGRAD_DEVICE u32 clock() {
+  u32 cycles;
+  asm volatile("mov.u32 %0, %%clock;" : "=r"(cycles)::"memory");
+  return cycles;
+}
+WGRAD_DEVICE u64 timer_nanoseconds() {
+  u64 time;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(time)::"memory");
+  return time;
+}
+
 // The value of lane 0, known to the compiler as the same in the whole warp.
 WGRAD_DEVICE u32 warp_uniform(u32 value) {
   return __shfl_sync(0xffffffffu, value, 0);

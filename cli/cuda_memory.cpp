@@ -1,0 +1,99 @@
+#include "cli/cuda_memory.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+
+#include "wgrad/errors.hpp"
+
+namespace wgrad::cli {
+namespace {
+
+using Address = std::uint64_t;
+
+/// The few driver functions that this takes, by the names that cuda.h gives their latest versions.
+struct Driver {
+  int (*init)(unsigned) = nullptr;
+  int (*device)(int*, int) = nullptr;
+  int (*retain)(void**, int) = nullptr;
+  int (*use)(void*) = nullptr;
+  int (*allocate)(Address*, std::size_t) = nullptr;
+  int (*release)(Address) = nullptr;
+  int (*to_device)(Address, const void*, std::size_t) = nullptr;
+  int (*to_host)(void*, Address, std::size_t) = nullptr;
+  int (*synchronize)() = nullptr;
+
+  Driver() {
+    void* library = dlopen("libcuda.so.1", RTLD_NOW);
+    if (library == nullptr)
+      throw RuntimeError("wgrad: no CUDA driver (libcuda.so.1) on this machine");
+    const auto find = [&](auto& function, const char* name) {
+      void* symbol = dlsym(library, name);
+      if (symbol == nullptr)
+        throw RuntimeError(fmt::format("wgrad: the CUDA driver lacks {}", name));
+      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(symbol);
+    };
+    find(init, "cuInit");
+    find(device, "cuDeviceGet");
+    find(retain, "cuDevicePrimaryCtxRetain");
+    find(use, "cuCtxSetCurrent");
+    find(allocate, "cuMemAlloc_v2");
+    find(release, "cuMemFree_v2");
+    find(to_device, "cuMemcpyHtoD_v2");
+    find(to_host, "cuMemcpyDtoH_v2");
+    find(synchronize, "cuCtxSynchronize");
+  }
+};
+
+void check(int result, const char* what) {
+  if (result != 0) throw RuntimeError(fmt::format("wgrad: {} failed: CUDA error {}", what, result));
+}
+
+class CudaMemory final : public Memory {
+ public:
+  explicit CudaMemory(int ordinal) {
+    check(driver_.init(0), "cuInit");
+    int device = 0;
+    check(driver_.device(&device, ordinal), "cuDeviceGet");
+    void* context = nullptr;
+    check(driver_.retain(&context, device), "cuDevicePrimaryCtxRetain");
+    check(driver_.use(context), "cuCtxSetCurrent");
+  }
+  ~CudaMemory() override {
+    for (const auto& [host, mirror] : mirrors_) driver_.release(mirror);
+  }
+
+  void* mirror(std::span<std::byte> host) override {
+    Address address = 0;
+    check(driver_.allocate(&address, std::max<std::size_t>(host.size(), 1)), "cuMemAlloc");
+    mirrors_[host.data()] = address;
+    push(host);
+    return reinterpret_cast<void*>(address);
+  }
+  void push(std::span<std::byte> host) override {
+    if (host.empty()) return;
+    check(driver_.to_device(mirrors_.at(host.data()), host.data(), host.size()), "cuMemcpyHtoD");
+  }
+  void pull(std::span<std::byte> host) override {
+    wait();
+    if (host.empty()) return;
+    check(driver_.to_host(host.data(), mirrors_.at(host.data()), host.size()), "cuMemcpyDtoH");
+  }
+  void wait() override { check(driver_.synchronize(), "the kernel"); }
+  void* stream() override { return nullptr; }
+
+ private:
+  Driver driver_;
+  std::map<const void*, Address> mirrors_;
+};
+
+}  // namespace
+
+std::unique_ptr<Memory> cuda_memory(int ordinal) {
+  return std::make_unique<CudaMemory>(ordinal);
+}
+
+}  // namespace wgrad::cli

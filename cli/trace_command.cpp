@@ -1,0 +1,166 @@
+#include "cli/trace_command.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <memory>
+#include <ostream>
+#include <string>
+
+#include "bench/token_counts.hpp"
+#include "cli/app.hpp"
+#include "cli/check.hpp"
+#include "cli/cuda_memory.hpp"
+#include "cli/gpu_by_name.hpp"
+#include "cli/problem_flags.hpp"
+#include "cli/scaling.hpp"
+#include "cli/trace_json.hpp"
+#include "cli/trace_picture.hpp"
+#include "cli/workload.hpp"
+#include "wgrad/errors.hpp"
+#include "wgrad/executable.hpp"
+
+namespace wgrad::cli {
+namespace {
+
+struct TraceFlags {
+  ProblemFlags problem;
+  std::string backend = "emu";
+  int sms = 0;
+  int warmup = 0;
+  std::string timeline = "trace.json";
+  std::string picture;
+  PictureWindow window;
+};
+
+constexpr int kEmulatedSms = 2;
+constexpr double kEmulatedFlops = 0.4e9;  // a few seconds
+constexpr double kGpuFlops = 1e12;
+constexpr std::int64_t kSamples = 256;
+
+struct Place {
+  DeviceSpec device;
+  std::unique_ptr<Memory> memory;
+};
+
+Place place_of(const TraceFlags& flags) {
+  if (flags.backend == "cuda") return {cuda_device(0), cuda_memory(0)};
+  DeviceSpec device = gpu_by_name("sm90");
+  device.name = "emulated " + device.name;
+  device.sm_count = flags.sms > 0 ? flags.sms : kEmulatedSms;
+  return {device, memory_of(cpu_device())};
+}
+
+bench::Shape shape_of(const TraceFlags& flags, const ShapeChoice& choice) {
+  if (!choice.counts.empty()) return choice.shape;
+  const double budget = flags.backend == "cuda" ? kGpuFlops : kEmulatedFlops;
+  return scaled(
+      choice.shape,
+      scale_factor(flags.problem, choice.named).value_or(automatic_factor(choice.shape, budget)));
+}
+
+std::ofstream opened(const std::string& path) {
+  std::ofstream file(path);
+  if (!file) throw ValueError(fmt::format("wgrad: {} cannot be written", path));
+  return file;
+}
+
+double total_us(const Timeline& timeline) {
+  double end = 0;
+  for (const TraceSpan& s : timeline.spans) end = std::max(end, s.end_us);
+  return end;
+}
+
+/// Share of the whole that one CTA's math warps spend in each kind of span.
+void print_shares(const Timeline& timeline, std::ostream& out) {
+  constexpr std::string_view kNames[] = {"multiply",  "wait full", "wait turn", "mask",
+                                         "wait ring", "write box", "finish"};
+  const double whole = total_us(timeline);
+  for (int group = 0; group < 2; ++group) {
+    out << fmt::format("math warpgroup {}:", group);
+    for (const std::string_view name : kNames) {
+      double sum = 0;
+      for (const TraceSpan& s : timeline.spans) {
+        const TraceTrack& track = timeline.tracks[static_cast<std::size_t>(s.track)];
+        if (s.cta == 0 && s.name == name && track.role == TraceRole::kMath && track.group == group)
+          sum += s.end_us - s.begin_us;
+      }
+      if (sum > 0) out << fmt::format("  {} {:.0f} %", name, 100 * sum / 4 / whole);
+    }
+    out << '\n';
+  }
+}
+
+int run(const TraceFlags& flags, std::ostream& out) {
+  const std::vector<ShapeChoice> choices = chosen_shapes(flags.problem);
+  if (choices.size() != 1) {
+    throw ValueError("wgrad: trace takes one shape: a name, or sizes by hand");
+  }
+  Place place = place_of(flags);
+  const bench::Shape shape = shape_of(flags, choices.front());
+  const Problem problem = make_problem(flags.problem, shape);
+  const auto counts = choices.front().counts.empty()
+                          ? bench::token_counts(shape, flags.problem.seed, 1)
+                          : choices.front().counts;
+  const Executable executable =
+      prepare(problem, place.device, {.backend = flags.backend, .trace = true});
+  Workload workload(problem, counts, flags.problem.seed, cpu_device().threads, *place.memory);
+  Bytes record(static_cast<std::size_t>(executable.workspace_bytes()));
+  Operands operands = workload.device_operands();
+  operands.workspace = place.memory->mirror(record);
+  operands.workspace_bytes = executable.workspace_bytes();
+  for (int i = 0; i <= flags.warmup; ++i) {
+    place.memory->push(record);  // zeros
+    executable.run(operands);
+    place.memory->wait();
+  }
+  place.memory->pull(record);
+  const Timeline timeline = executable.timeline(record);
+
+  std::ofstream json = opened(flags.timeline);
+  write_trace_json(timeline, json);
+  if (!flags.picture.empty()) {
+    std::ofstream picture = opened(flags.picture);
+    write_trace_picture(timeline, flags.window, picture);
+  }
+  out << fmt::format("{}: E={} M={} N={} T={}\n{}\n{:.2f} us, {} events{}\n", shape.name,
+                     problem.experts, problem.m, problem.n, workload.problem().tokens,
+                     timeline.plan, total_us(timeline), timeline.spans.size(),
+                     timeline.complete ? "" : "; some tracks had no room for all of theirs");
+  print_shares(timeline, out);
+  if (flags.warmup > 0 && problem.accumulate) return kOk;
+  workload.fetch_outputs();
+  const CheckResult result = check(workload, kSamples, flags.problem.seed);
+  if (result.ok()) return kOk;
+  out << "the result is wrong\n";
+  return kCheckFailed;
+}
+
+}  // namespace
+
+void add_trace_command(CLI::App& app, std::function<int()>& command, std::ostream& out) {
+  const auto flags = std::make_shared<TraceFlags>();
+  CLI::App* sub =
+      app.add_subcommand("trace", "Show who does what when in one run of the GPU kernel");
+  add_problem_flags(*sub, flags->problem);
+  sub->add_option("--backend", flags->backend,
+                  "emu (the emulated GPU's modelled time), or cuda (device 0)")
+      ->check(CLI::IsMember({"emu", "cuda"}));
+  sub->add_option("--sms", flags->sms, "Multiprocessors of the emulated GPU (2)")
+      ->check(CLI::PositiveNumber);
+  sub->add_option("--warmup", flags->warmup, "Runs before the one that is shown (0)")
+      ->check(CLI::NonNegativeNumber);
+  sub->add_option("--timeline", flags->timeline, "File for ui.perfetto.dev (trace.json)");
+  sub->add_option("--picture", flags->picture, "SVG file of one CTA");
+  sub->add_option("--cta", flags->window.cta, "The picture's CTA (0)")
+      ->check(CLI::NonNegativeNumber);
+  sub->add_option("--from", flags->window.from, "Where the picture begins, in us (0)");
+  sub->add_option("--to", flags->window.to, "Where it ends (the end)");
+  sub->callback([&command, flags, &out] { command = [flags, &out] { return run(*flags, out); }; });
+}
+
+}  // namespace wgrad::cli

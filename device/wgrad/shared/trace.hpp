@@ -1,0 +1,54 @@
+// What a traced kernel (Config::trace) leaves behind: for every warp the events it took part in, in
+// the caller's workspace, which is zero before the launch.
+#pragma once
+
+#include "wgrad/shared/config.hpp"
+
+namespace wgrad::shared {
+
+enum class TraceKind : u32 {
+  kNone = 0,
+  kAnchor,     // begin: SM clock; end, detail: low and high half of the GPU's timer in ns
+  kSetUp,      // barriers, order of the experts
+  kTile,       // a whole output tile; detail: its index
+  kWaitEmpty,  // detail of this and the next ones: stage
+  kCopy,
+  kWaitTurn,  // detail: warpgroup
+  kWaitFull,
+  kMask,
+  kMultiply,  // from the issue of a stage's wgmmas to the wait that finds them complete
+  kWaitRing,  // detail of this and the next: output box of the tile
+  kWriteBox,
+  kFinish,
+  // Engines, which only the emulated machine can look at; detail: bytes, or columns of a wgmma.
+  kEngineLoad,
+  kEngineMultiply,
+  kEngineStore,
+};
+
+struct TraceEvent {
+  u32 begin;  // low half of the SM's clock
+  u32 end;
+  TraceKind kind;
+  u32 detail;
+};
+static_assert(sizeof(TraceEvent) == 16);
+
+inline constexpr u32 kTraceEvents = 2048;  // room for each track; what comes later is left out
+
+enum class TraceEngine : u32 { kLoad, kMultiply, kStore };
+inline constexpr u32 kTraceEngines = 3;
+
+// Tracks of a CTA: its warps, then the engines.
+constexpr u32 trace_tracks(const Config& c) {
+  return static_cast<u32>(threads_per_cta(c)) / 32 + kTraceEngines;
+}
+constexpr u64 trace_bytes(const Config& c, u32 ctas) {
+  return u64{ctas} * trace_tracks(c) * kTraceEvents * sizeof(TraceEvent);
+}
+// First event of a track, in events from the start.
+constexpr u64 trace_track(const Config& c, u32 cta, u32 track) {
+  return (u64{cta} * trace_tracks(c) + track) * kTraceEvents;
+}
+
+}  // namespace wgrad::shared

@@ -1,0 +1,108 @@
+// Timing::kModel: device threads and asynchronous steps in the order of their times.
+#include <algorithm>
+#include <tuple>
+
+#include "emu/cluster.hpp"
+
+namespace wgrad::emu {
+namespace {
+
+// As a heap: the earliest first; among equals the same order on every machine.
+bool later(const Thread* a, const Thread* b) {
+  return std::tie(a->time, a->agent) > std::tie(b->time, b->agent);
+}
+
+std::uint64_t bytes_of(const TensorMapFields& map) {
+  return std::uint64_t{box_rows(map)} * row_bytes(map);
+}
+
+}  // namespace
+
+void Cluster::make_ready(Thread& thread) {
+  ready_.push_back(&thread);
+  if (timed()) std::push_heap(ready_.begin(), ready_.end(), later);
+}
+
+std::size_t Cluster::earliest_event() const {
+  const auto first = std::min_element(events_.begin(), events_.end(),
+                                      [](const auto& a, const auto& b) { return a.due < b.due; });
+  return static_cast<std::size_t>(first - events_.begin());
+}
+
+void Cluster::tick(Thread& thread, Cost cost) {
+  if (cost == Cost::kIssue) {
+    thread.time = std::max(thread.time, thread.loaded);
+  } else {
+    const bool shared = cost == Cost::kSharedLoad;
+    thread.loaded = std::max(
+        thread.loaded, thread.time + (shared ? TimeModel::kSharedLoad : TimeModel::kGlobalLoad));
+  }
+  thread.time += TimeModel::kIssue;
+  now_ = std::max(now_, thread.time);
+  std::uint64_t others = ready_.empty() ? kNever : ready_.front()->time;
+  if (!events_.empty()) others = std::min(others, events_[earliest_event()].due);
+  if (others == kNever || thread.time <= others + TimeModel::kSlack) return;
+  make_ready(thread);
+  thread.fiber.pause();
+}
+
+// One step: whatever is due first. False: nothing will ever happen.
+bool Cluster::step_in_time() {
+  const std::size_t event = earliest_event();
+  const bool has_event = event < events_.size();
+  if (ready_.empty() && !has_event) return false;
+  if (has_event && (ready_.empty() || events_[event].due <= ready_.front()->time)) {
+    now_ = events_[event].due;
+    happen(event);
+    return true;
+  }
+  std::pop_heap(ready_.begin(), ready_.end(), later);
+  Thread& thread = *ready_.back();
+  ready_.pop_back();
+  now_ = thread.time;
+  run_thread(thread);
+  return true;
+}
+
+// An engine does one thing after the other. Returns the cycle at which it is done with this one.
+std::uint64_t Cluster::occupy(Cta& cta, EngineSpan::Engine engine, std::uint64_t cycles,
+                              std::uint32_t amount) {
+  std::uint64_t& free = cta.engine_free[static_cast<std::size_t>(engine)];
+  const std::uint64_t begin = std::max(free, now_);
+  free = begin + cycles;
+  outcome_->spans.push_back({engine, cta.block, begin, free, amount});
+  return free;
+}
+
+std::uint64_t Cluster::due(const Event& event) {
+  using Engine = EngineSpan::Engine;
+  switch (event.kind) {
+    case EventKind::kLoad: {
+      const LoadOp& op = loads_[event.index];
+      const std::uint64_t bytes = bytes_of(op.map);
+      const std::uint64_t share = bytes / op.copies / TimeModel::kLoadBytes;
+      return occupy(*op.cta, Engine::kLoad, share, static_cast<std::uint32_t>(bytes)) +
+             TimeModel::kLoadLatency;
+    }
+    case EventKind::kWgmma: {
+      const auto per_cta = static_cast<std::uint32_t>(ctas_[0]->warpgroups.size());
+      Cta& cta = *ctas_[event.index / per_cta];
+      const std::uint32_t n = cta.warpgroups[event.index % per_cta].ops.back().n;
+      return occupy(cta, Engine::kMultiply, TimeModel::multiply_cycles(n), n) +
+             TimeModel::kMultiplyLatency;
+    }
+    case EventKind::kStoreRead:
+      return now_ + bytes_of(stores_[event.index].map) / TimeModel::kStoreReadBytes;
+    case EventKind::kStoreWrite: {
+      const StoreOp& op = stores_[event.index];
+      const std::uint64_t bytes = bytes_of(op.map);
+      const std::uint64_t rate = op.add ? TimeModel::kAddBytes : TimeModel::kStoreBytes;
+      return occupy(*op.thread->cta, Engine::kStore, bytes / rate,
+                    static_cast<std::uint32_t>(bytes)) +
+             TimeModel::kStoreLatency;
+    }
+  }
+  return now_;
+}
+
+}  // namespace wgrad::emu

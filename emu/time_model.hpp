@@ -1,0 +1,56 @@
+// How long things take on the emulated machine when it keeps time (Timing::kModel), in cycles of an
+// SM: a model, for pictures of who waits for whom, not a prediction. Each figure names its source.
+#pragma once
+
+#include <cstdint>
+
+namespace wgrad::emu {
+
+struct TimeModel {
+  /// From one instruction of a warp to its next one that depends on it (Luo et al. 2024,
+  /// "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture": 4 for integers on Hopper).
+  static constexpr std::uint64_t kIssue = 4;
+  /// Latency of an ordinary load: shared memory, and global memory that hits in L2 (the same).
+  static constexpr std::uint64_t kSharedLoad = 29;
+  static constexpr std::uint64_t kGlobalLoad = 270;
+  /// From an arrival, or a byte that lands, to the warp that waited for it.
+  static constexpr std::uint64_t kWake = 20;
+
+  /// 4096 dense 16-bit operations a cycle and SM (H100 white paper: 989.4 TFLOP/s, 132 SMs, 1830
+  /// MHz): m64nNk16 takes N / 2.
+  static constexpr std::uint64_t multiply_cycles(std::uint32_t n) { return n / 2; }
+  /// From the last of a chain of wgmmas to its waiter (as kWake, and the pipeline's depth:
+  /// assumed).
+  static constexpr std::uint64_t kMultiplyLatency = 32;
+
+  /// L2 read bandwidth, 5120 bytes a cycle (A100 white paper, unchanged here), shared by 132 SMs. A
+  /// multicast box costs each of its CTAs its share.
+  static constexpr std::uint64_t kLoadBytes = 38;
+  /// From a box's issue to its first byte: a TMA load from L2 (Luo et al. 2024: about 170 more than
+  /// an ordinary load), and a part of it from DRAM (assumed).
+  static constexpr std::uint64_t kLoadLatency = 600;
+
+  /// A bulk store reads shared memory at its full width, and leaves at half the load's rate; a
+  /// reduce-add at half of that (docs/notes, reduce-add: assumed from its payload rate).
+  static constexpr std::uint64_t kStoreReadBytes = 128;
+  static constexpr std::uint64_t kStoreBytes = 19;
+  static constexpr std::uint64_t kAddBytes = 10;
+  static constexpr std::uint64_t kStoreLatency = 500;
+
+  /// Cycles that a device thread may run ahead of the others: no effect on results, fewer switches.
+  static constexpr std::uint64_t kSlack = 16;
+
+  static constexpr double kCyclesPerNanosecond = 1.83;
+};
+
+/// Something that an engine of a CTA did.
+struct EngineSpan {
+  enum class Engine : std::uint8_t { kLoad, kMultiply, kStore };
+  Engine engine = Engine::kLoad;
+  std::uint32_t cta = 0;
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  std::uint32_t amount = 0;  ///< bytes, or columns of a wgmma
+};
+
+}  // namespace wgrad::emu

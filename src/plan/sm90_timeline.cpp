@@ -1,0 +1,199 @@
+#include "plan/sm90_timeline.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <tuple>
+
+#include "wgrad/shared/trace.hpp"
+
+namespace wgrad::plan {
+namespace {
+
+using shared::Config;
+using shared::TraceEvent;
+using shared::TraceKind;
+
+constexpr double kAssumedMhz = 1830;  // where a run is too short to measure the clock
+constexpr double kLongEnoughNs = 20000;
+constexpr int kWarpThreads = 32;
+
+constexpr std::string_view kNames[] = {
+    "",     "",         "set up",    "tile",      "wait empty", "copy", "wait turn", "wait full",
+    "mask", "multiply", "wait ring", "write box", "finish",     "load", "multiply",  "store"};
+
+std::vector<TraceTrack> warp_tracks(const Config& c) {
+  std::vector<TraceTrack> tracks;
+  const int warps = shared::kWarpgroupThreads / kWarpThreads;
+  for (int w = 0; w < shared::threads_per_cta(c) / kWarpThreads; ++w) {
+    const int group = w / warps - 1;
+    if (group < 0) {
+      tracks.push_back({fmt::format("producer {}", w), TraceRole::kProducer, 0});
+    } else {
+      tracks.push_back({fmt::format("math {} warp {}", group, w % warps), TraceRole::kMath, group});
+    }
+  }
+  for (const char* name : {"copy engine in", "tensor cores", "copy engine out"}) {
+    tracks.push_back({name, TraceRole::kEngine, 0});
+  }
+  for (int s = 0; s < c.stages; ++s) {
+    tracks.push_back({fmt::format("stage {}", s), TraceRole::kStage, 0});
+  }
+  return tracks;
+}
+
+/// One track's events, up to the first empty one.
+std::vector<TraceEvent> events_of(const Config& c, std::span<const std::byte> workspace,
+                                  shared::u32 cta, shared::u32 track) {
+  std::vector<TraceEvent> events(shared::kTraceEvents);
+  std::memcpy(events.data(),
+              workspace.data() + shared::trace_track(c, cta, track) * sizeof(TraceEvent),
+              events.size() * sizeof(TraceEvent));
+  const auto end = std::find_if(events.begin(), events.end(),
+                                [](const TraceEvent& e) { return e.kind == TraceKind::kNone; });
+  events.erase(end, events.end());
+  return events;
+}
+
+/// An SM's clock against the timer that all share.
+struct Clock {
+  std::uint32_t cycle = 0;
+  double ns = 0;
+  double cycles_per_ns = kAssumedMhz / 1000;
+
+  double at(std::uint32_t other) const {
+    return ns + static_cast<std::int32_t>(other - cycle) / cycles_per_ns;
+  }
+};
+
+double timer_of(const TraceEvent& anchor) {
+  return static_cast<double>(std::uint64_t{anchor.detail} << 32U | anchor.end);
+}
+
+Clock clock_of(const std::vector<TraceEvent>& events) {
+  Clock clock;
+  const auto is_anchor = [](const TraceEvent& e) { return e.kind == TraceKind::kAnchor; };
+  const auto first = std::find_if(events.begin(), events.end(), is_anchor);
+  if (first == events.end()) return clock;
+  clock.cycle = first->begin;
+  clock.ns = timer_of(*first);
+  const auto last = std::find_if(events.rbegin(), events.rend(), is_anchor);
+  const double elapsed = timer_of(*last) - clock.ns;
+  if (elapsed >= kLongEnoughNs) clock.cycles_per_ns = (last->begin - first->begin) / elapsed;
+  return clock;
+}
+
+/// Groups of wgmmas overlap their neighbours from issue to wait: each is shown from where the one
+/// before it ended.
+void part_multiplications(std::vector<TraceSpan>& spans) {
+  double last = -std::numeric_limits<double>::infinity();
+  for (TraceSpan& span : spans) {
+    if (span.name != kNames[static_cast<int>(TraceKind::kMultiply)]) continue;
+    span.begin_us = std::min(std::max(span.begin_us, last), span.end_us);
+    last = span.end_us;
+  }
+}
+
+struct Window {
+  double begin;
+  double end;
+};
+
+/// Of the spans `name` of a CTA's stage that end within `window`: the first end, and the last.
+Window ends_within(const std::vector<TraceSpan>& spans, std::string_view name, std::int64_t stage,
+                   const Window& window) {
+  Window found{window.end, window.begin};
+  for (const TraceSpan& s : spans) {
+    if (s.name != name || s.detail != stage || s.end_us <= window.begin || s.end_us > window.end)
+      continue;
+    found.begin = std::min(found.begin, s.end_us);
+    found.end = std::max(found.end, s.end_us);
+  }
+  return found;
+}
+
+/// A stage fills from its copy's issue until the first warp finds it full, and is in use until the
+/// last wgmma on it is complete.
+std::vector<TraceSpan> stage_spans(const std::vector<TraceSpan>& spans, int cta, int stage,
+                                   int track) {
+  std::vector<double> copies;
+  for (const TraceSpan& s : spans) {
+    if (s.name == "copy" && s.detail == stage) copies.push_back(s.begin_us);
+  }
+  std::sort(copies.begin(), copies.end());
+  std::vector<TraceSpan> out;
+  for (std::size_t i = 0; i < copies.size(); ++i) {
+    const double next =
+        i + 1 < copies.size() ? copies[i + 1] : std::numeric_limits<double>::infinity();
+    const Window full = ends_within(spans, "wait full", stage, {copies[i], next});
+    const Window used = ends_within(spans, "multiply", stage, {copies[i], next});
+    if (full.begin > full.end || used.begin > used.end) continue;  // the trace ended before
+    out.push_back({cta, track, "filling", stage, copies[i], full.begin});
+    out.push_back({cta, track, "in use", stage, full.begin, used.end});
+  }
+  return out;
+}
+
+void to_microseconds_since_the_first(std::vector<TraceSpan>& spans) {
+  double first = std::numeric_limits<double>::infinity();
+  for (const TraceSpan& s : spans) first = std::min(first, s.begin_us);
+  for (TraceSpan& s : spans) {
+    s.begin_us = (s.begin_us - first) / 1000;
+    s.end_us = (s.end_us - first) / 1000;
+  }
+}
+
+}  // namespace
+
+Plan traced(Plan plan) {
+  auto& config = std::get<Sm90Config>(plan.config);
+  config.kernel.trace = true;
+  plan.workspace_bytes = static_cast<std::int64_t>(
+      shared::trace_bytes(config.kernel, static_cast<shared::u32>(config.grid)));
+  plan.summary += ", traced";
+  return plan;
+}
+
+Timeline timeline(const Plan& plan, std::span<const std::byte> workspace) {
+  const auto& config = std::get<Sm90Config>(plan.config);
+  const Config& c = config.kernel;
+  Timeline timeline;
+  timeline.plan = plan.summary;
+  timeline.tracks = warp_tracks(c);
+  const int recorded = static_cast<int>(shared::trace_tracks(c));
+  for (int cta = 0; cta < config.grid; ++cta) {
+    std::vector<TraceSpan> of_cta;
+    Clock clock;
+    for (int track = 0; track < recorded; ++track) {
+      const auto events =
+          events_of(c, workspace, static_cast<shared::u32>(cta), static_cast<shared::u32>(track));
+      timeline.complete = timeline.complete && events.size() < shared::kTraceEvents;
+      if (timeline.tracks[static_cast<std::size_t>(track)].role != TraceRole::kEngine)
+        clock = clock_of(events);
+      std::vector<TraceSpan> spans;
+      for (const TraceEvent& e : events) {
+        if (e.kind == TraceKind::kAnchor) continue;
+        spans.push_back({cta, track, kNames[static_cast<int>(e.kind)], e.detail, clock.at(e.begin),
+                         clock.at(e.end)});
+      }
+      part_multiplications(spans);
+      of_cta.insert(of_cta.end(), spans.begin(), spans.end());
+    }
+    const std::vector<TraceSpan> warps = of_cta;
+    for (int s = 0; s < c.stages; ++s) {
+      const auto spans = stage_spans(warps, cta, s, recorded + s);
+      of_cta.insert(of_cta.end(), spans.begin(), spans.end());
+    }
+    timeline.spans.insert(timeline.spans.end(), of_cta.begin(), of_cta.end());
+  }
+  to_microseconds_since_the_first(timeline.spans);
+  std::stable_sort(timeline.spans.begin(), timeline.spans.end(), [](const auto& x, const auto& y) {
+    return std::tuple(x.cta, x.track, x.begin_us, -x.end_us) <
+           std::tuple(y.cta, y.track, y.begin_us, -y.end_us);
+  });
+  return timeline;
+}
+
+}  // namespace wgrad::plan

@@ -1,0 +1,88 @@
+// wgrad trace: the files it writes.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "cli/app.hpp"
+#include "cli/trace_json.hpp"
+#include "cli/trace_picture.hpp"
+
+namespace wgrad::cli {
+namespace {
+
+Timeline two_spans() {
+  Timeline t;
+  t.plan = "plan";
+  t.tracks = {{"producer 0", TraceRole::kProducer, 0}, {"math 0 warp 0", TraceRole::kMath, 0}};
+  t.spans = {{0, 0, "copy", 3, 1.0, 1.5}, {0, 1, "wait full", 3, 1.25, 4.0}};
+  return t;
+}
+
+TEST(TraceJson, IsWhatAViewerReads) {
+  std::ostringstream out;
+  write_trace_json(two_spans(), out);
+  const auto events = nlohmann::json::parse(out.str()).at("traceEvents");
+  std::set<std::string> names;
+  for (const auto& e : events) {
+    if (e.at("name") == "thread_name") names.insert(e.at("args").at("name"));
+    if (e.at("name") != "wait full") continue;
+    EXPECT_EQ(e.at("ph"), "X");
+    EXPECT_EQ(e.at("tid"), 1);
+    EXPECT_DOUBLE_EQ(e.at("ts"), 1.25);
+    EXPECT_DOUBLE_EQ(e.at("dur"), 2.75);
+    EXPECT_EQ(e.at("args").at("detail"), 3);
+  }
+  EXPECT_EQ(names, (std::set<std::string>{"producer 0", "math 0 warp 0"}));
+}
+
+std::size_t bars(const PictureWindow& window) {
+  std::ostringstream out;
+  write_trace_picture(two_spans(), window, out);
+  const std::string text = out.str();
+  EXPECT_EQ(text.rfind("<svg", 0), 0U);
+  EXPECT_NE(text.find("</svg>"), std::string::npos);
+  std::size_t found = 0;
+  for (std::size_t at = 0; (at = text.find("<title>", at)) != std::string::npos; ++at) ++found;
+  return found;
+}
+
+TEST(TracePicture, DrawsWhatTheWindowShows) {
+  EXPECT_EQ(bars({}), 2U);
+  EXPECT_EQ(bars({0, 2.0, 3.0}), 1U);
+  EXPECT_EQ(bars({1, 0, 0}), 0U);
+}
+
+#ifdef WGRAD_WITH_EMU
+TEST(TraceCommand, WritesBothFiles) {
+  const auto folder = std::filesystem::temp_directory_path();
+  const std::string json = (folder / "wgrad_trace_test.json").string();
+  const std::string svg = (folder / "wgrad_trace_test.svg").string();
+  std::ostringstream out, err;
+  ASSERT_EQ(run_app({"trace", "--m", "256", "--n", "256", "--counts", "64,130", "--timeline", json,
+                     "--picture", svg},
+                    out, err),
+            kOk)
+      << err.str();
+  EXPECT_NE(out.str().find("math warpgroup 1:  multiply"), std::string::npos) << out.str();
+  std::ifstream file(json);
+  EXPECT_GT(nlohmann::json::parse(file).at("traceEvents").size(), 100U);
+  EXPECT_GT(std::filesystem::file_size(svg), 1000U);
+  std::filesystem::remove(json);
+  std::filesystem::remove(svg);
+}
+#endif
+
+TEST(TraceCommand, TakesOneShape) {
+  std::ostringstream out, err;
+  EXPECT_EQ(run_app({"trace"}, out, err), kBadArgument);
+  EXPECT_NE(err.str().find("one shape"), std::string::npos) << err.str();
+}
+
+}  // namespace
+}  // namespace wgrad::cli

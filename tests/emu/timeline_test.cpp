@@ -1,0 +1,142 @@
+// Traced kernels on the emulated GPU's modelled time, through the public interface.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "support/check.hpp"
+#include "wgrad/errors.hpp"
+#include "wgrad/executable.hpp"
+
+namespace wgrad::test {
+namespace {
+
+DeviceSpec emulated_pair() {
+  DeviceSpec spec;
+  spec.kind = DeviceKind::kCuda;
+  spec.name = "emulated pair of SMs";
+  spec.arch = 90;
+  spec.sm_count = 2;
+  spec.smem_bytes = 232448;
+  spec.l2_bytes = 50 << 20;
+  return spec;
+}
+
+Case plain_case() {
+  Case c;
+  c.problem.m = 256;
+  c.problem.n = 512;
+  c.counts = {200, 0, 65};
+  return c;
+}
+
+struct Ran {
+  Timeline timeline;
+  Bytes output;
+};
+
+Ran run(const CaseData& data) {
+  const Executable executable =
+      prepare(problem(data.source), emulated_pair(), {.backend = "emu", .trace = true});
+  Instance instance(data, host_device());
+  std::vector<std::byte> record(static_cast<std::size_t>(executable.workspace_bytes()));
+  instance.operands().workspace = record.data();
+  instance.operands().workspace_bytes = executable.workspace_bytes();
+  executable.run(instance.operands());
+  return {executable.timeline(record), instance.output()};
+}
+
+std::map<std::pair<int, std::string>, std::vector<TraceSpan>> by_track(const Timeline& t) {
+  std::map<std::pair<int, std::string>, std::vector<TraceSpan>> out;
+  for (const TraceSpan& s : t.spans) {
+    out[{s.cta, t.tracks[static_cast<std::size_t>(s.track)].name}].push_back(s);
+  }
+  return out;
+}
+
+std::size_t count(const std::vector<TraceSpan>& spans, std::string_view name) {
+  return static_cast<std::size_t>(std::count_if(
+      spans.begin(), spans.end(), [&](const TraceSpan& s) { return s.name == name; }));
+}
+
+class EmuTimeline : public testing::TestWithParam<int> {
+ protected:
+  static Case variant(int number) {
+    Case c = plain_case();
+    if (number == 1) {
+      c.problem.accumulate = true;
+      c.problem.wgrad_dtype = DType::kF32;
+    }
+    if (number == 2) c.problem.a_major = c.problem.b_major = Major::kK;
+    if (number == 3) {
+      c.problem.a_major = c.problem.b_major = Major::kK;
+      c.problem.input_order = InputOrder::kTensorRagged;
+    }
+    return c;
+  }
+};
+
+TEST_P(EmuTimeline, TheResultIsRightAndTimeIsInOrder) {
+  const CaseData data(variant(GetParam()));
+  const Ran r = run(data);
+  EXPECT_TRUE(same_image(data, r.output, oracle_output(data)));
+  EXPECT_TRUE(r.timeline.complete);
+  for (const auto& [track, spans] : by_track(r.timeline)) {
+    std::vector<double> open;  // ends of the spans around the next one
+    for (const TraceSpan& s : spans) {
+      EXPECT_LE(s.begin_us, s.end_us);
+      while (!open.empty() && open.back() <= s.begin_us + 1e-9) open.pop_back();
+      if (!open.empty()) {
+        EXPECT_LE(s.end_us, open.back() + 1e-9) << track.second << ": " << s.name;
+      }
+      open.push_back(s.end_us);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Variants, EmuTimeline, testing::Range(0, 4));
+
+TEST(EmuTimeline, CountsWhatTheKernelDid) {
+  Case c = plain_case();
+  c.problem.tiling = {256, 128, 2, 1};  // pingpong; 1 x 4 tiles an expert, of 5 and 2 k blocks
+  c.counts = {300, 0, 65};
+  const Ran r = run(CaseData(c));
+  const auto tracks = by_track(r.timeline);
+  EXPECT_EQ(count(tracks.at({1, "math 0 warp 3"}), "tile"), 6U);
+  EXPECT_EQ(count(tracks.at({1, "math 1 warp 3"}), "tile"), 6U);
+  EXPECT_EQ(count(tracks.at({1, "math 1 warp 3"}), "multiply"), 2U * (5 + 2));
+  EXPECT_EQ(count(tracks.at({0, "producer 0"}), "copy"), 4U * (5 + 2));
+  const auto& wgmmas = tracks.at({0, "tensor cores"});  // two bands, four steps a k block
+  EXPECT_EQ(count(wgmmas, "multiply"), 4U * (5 + 2) * 8);
+  double busy = 0;
+  for (const TraceSpan& s : wgmmas) busy += s.end_us - s.begin_us;
+  EXPECT_NEAR(busy * 1830, 4.0 * (5 + 2) * 8 * 64, 200);  // 64 cycles each
+}
+
+TEST(EmuTimeline, IsTheSameEveryTime) {
+  const CaseData data(plain_case());
+  const Timeline a = run(data).timeline, b = run(data).timeline;
+  ASSERT_EQ(a.spans.size(), b.spans.size());
+  for (std::size_t i = 0; i < a.spans.size(); ++i) {
+    EXPECT_EQ(a.spans[i].name, b.spans[i].name);
+    EXPECT_EQ(a.spans[i].begin_us, b.spans[i].begin_us);
+  }
+}
+
+TEST(EmuTimeline, RefusesInWords) {
+  const CaseData data(plain_case());
+  const Problem p = problem(data.source);
+  const Executable traced = prepare(p, emulated_pair(), {.backend = "emu", .trace = true});
+  Instance instance(data, host_device());
+  EXPECT_THROW(traced.run(instance.operands()), ValueError);  // no workspace
+  const std::vector<std::byte> few(100);
+  EXPECT_THROW(traced.timeline(few), ValueError);
+  const Executable plain = prepare(p, emulated_pair(), {.backend = "emu"});
+  const std::vector<std::byte> enough(static_cast<std::size_t>(traced.workspace_bytes()));
+  EXPECT_THROW(plain.timeline(enough), ValueError);
+  EXPECT_THROW(prepare(p, host_spec(), {.backend = "reference", .trace = true}), RuntimeError);
+}
+
+}  // namespace
+}  // namespace wgrad::test
