@@ -32,6 +32,7 @@ TEST(Sm90Source, NamesEveryFieldOfTheConfig) {
   c.prefetch_boxes = 6;
   c.partial_columns = true;
   c.split = shared::WarpgroupSplit::kTiles;
+  c.trace = true;
   const KernelSource source = sm90_source(c);
   EXPECT_TRUE(
       has(source.text,
@@ -41,7 +42,7 @@ TEST(Sm90Source, NamesEveryFieldOfTheConfig) {
           "    .a = OperandLayout::kKMajor, .b = OperandLayout::kMnMajor,\n"
           "    .output_mode = OutputMode::kDiscrete, .accumulate = true, .prefetch_boxes = "
           "6, .partial_columns = true,\n"
-          "    .split = WarpgroupSplit::kTiles};\n"))
+          "    .split = WarpgroupSplit::kTiles, .trace = true};\n"))
       << source.text;
   EXPECT_TRUE(has(source.text, std::to_string(shared::smem_layout(c).total) + "u"));
   EXPECT_TRUE(has(source.text, "extern \"C\" __global__"));

@@ -140,6 +140,26 @@ TEST_P(Sm90Kernel, CompilesCleanly) {
   EXPECT_LE(usage->static_smem_bytes + plan::smem_bytes(GetParam()), 232448);
 }
 
+// Timestamps may take registers, but not so many that wgmma serialises or the launch fails.
+TEST_F(NvrtcTest, TracedKernelsCompile) {
+  for (const shared::WarpgroupSplit split :
+       {shared::WarpgroupSplit::kRows, shared::WarpgroupSplit::kTiles}) {
+    Config c;
+    c.tile_n = split == shared::WarpgroupSplit::kRows ? 256 : 128;
+    c.cluster_m = 2;
+    c.split = split;
+    c.stages = shared::max_stages(c);
+    c.trace = true;
+    const auto source = codegen::sm90_source(c);
+    const Cubin cubin = Nvrtc::instance().compile(source, device_headers());
+    const auto usage = resource_usage(cubin.log);
+    ASSERT_TRUE(usage) << cubin.log;
+    EXPECT_EQ(usage->warnings, "") << source.text;
+    EXPECT_EQ(usage->spill_bytes, 0) << source.text;
+    EXPECT_LE(usage->registers * shared::threads_per_cta(c), 65536);
+  }
+}
+
 std::string test_name(const testing::TestParamInfo<Config>& info) {
   const Config& c = info.param;
   return std::to_string(info.index) + "_n" + std::to_string(c.tile_n) + "_cluster" +
