@@ -26,45 +26,78 @@ WGRAD_INLINE void widen_line(const void* in, void* out, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) to[i] = In::value(from[i]);
 }
 
-/// Element i of a line, for the rest that fills no group.
 template <class In>
-WGRAD_INLINE float element_value(const std::uint8_t* from, std::int64_t i) {
-  if constexpr (std::is_same_v<In, E2m1>) return In::value(from[i / 2] >> (i % 2 * 4) & 15U);
-  return In::value(from[i]);
+constexpr std::int64_t kGroupBytes = std::is_same_v<In, E2m1> ? groups::kGroup / 2 : groups::kGroup;
+
+/// The codes of `count` elements, fewer than a group: nothing behind them is read.
+template <class In>
+WGRAD_INLINE groups::Group rest_codes(const std::uint8_t* from, std::int64_t count) {
+  std::uint8_t bytes[groups::kGroup] = {};
+  const std::int64_t size = std::is_same_v<In, E2m1> ? (count + 1) / 2 : count;
+  std::memcpy(bytes, from, static_cast<std::size_t>(size));
+  return groups::bf16_codes(In{}, bytes);
+}
+
+/// The same for results: nothing behind `count` of them is written.
+template <class Out>
+struct Rest {
+  typename Out::Type values[groups::kGroup];
+
+  WGRAD_INLINE void copy_to(typename Out::Type* to, std::int64_t count) const {
+    std::memcpy(to, values, static_cast<std::size_t>(count) * sizeof *to);
+  }
+};
+
+template <class Out>
+WGRAD_INLINE void scale_group(const groups::Group& codes, const float* scale,
+                              typename Out::Type* to) {
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    groups::Floats by;
+    std::memcpy(&by, scale + 8 * i, sizeof by);
+    groups::put(groups::values(codes[i]) * by, to + 8 * i);
+  }
 }
 
 template <class In, class Out>
 WGRAD_INLINE void scale_across(const std::uint8_t* from, const float* __restrict scale, void* out,
                                std::int64_t n) {
-  auto* __restrict to = static_cast<typename Out::Type*>(out);
+  auto* to = static_cast<typename Out::Type*>(out);
   std::int64_t done = 0;
   for (; done + groups::kGroup <= n; done += groups::kGroup) {
-    const groups::Group codes = groups::bf16_codes(In{}, from + done);
-    for (std::size_t i = 0; i < codes.size(); ++i) {
-      groups::Floats by;
-      std::memcpy(&by, scale + done + 8 * i, sizeof by);
-      groups::put(groups::values(codes[i]) * by, to + done + 8 * i);
-    }
+    scale_group<Out>(groups::bf16_codes(In{}, from + done), scale + done, to + done);
   }
-  for (; done < n; ++done) to[done] = Out::tile(element_value<In>(from, done) * scale[done]);
+  if (done == n) return;
+  float scales[groups::kGroup] = {};
+  std::memcpy(scales, scale + done, static_cast<std::size_t>(n - done) * sizeof *scale);
+  Rest<Out> rest;  // NOLINT(cppcoreguidelines-pro-type-member-init): written whole
+  scale_group<Out>(rest_codes<In>(from + done, n - done), scales, rest.values);
+  rest.copy_to(to + done, n - done);
+}
+
+/// A group of `count` elements under the scales of its blocks.
+template <int kVec, class Type>
+WGRAD_INLINE void scale_group_blocks(const groups::Group& codes, const float* scale,
+                                     std::int64_t count, Type* to) {
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    const std::size_t block = 8 * i / kVec;
+    const float by = static_cast<std::int64_t>(block) * kVec < count ? scale[block] : 0.0F;
+    groups::put(groups::values(codes[i]) * by, to + 8 * i);
+  }
 }
 
 template <class In, class Out, int kVec>
 WGRAD_INLINE void scale_blocks(const std::uint8_t* from, const float* scale, typename Out::Type* to,
                                std::int64_t n) {
-  constexpr int kBytes = std::is_same_v<In, E2m1> ? groups::kGroup / 2 : groups::kGroup;
   for (; n >= groups::kGroup; n -= groups::kGroup) {
-    const groups::Group codes = groups::bf16_codes(In{}, from);
-    for (std::size_t i = 0; i < codes.size(); ++i) {
-      groups::put(groups::values(codes[i]) * scale[8 * i / kVec], to + 8 * i);
-    }
-    from += kBytes;
+    scale_group_blocks<kVec>(groups::bf16_codes(In{}, from), scale, groups::kGroup, to);
+    from += kGroupBytes<In>;
     scale += groups::kGroup / kVec;
     to += groups::kGroup;
   }
-  for (std::int64_t i = 0; i < n; ++i) {
-    to[i] = Out::tile(element_value<In>(from, i) * scale[i / kVec]);
-  }
+  if (n == 0) return;
+  Rest<Out> rest;  // NOLINT(cppcoreguidelines-pro-type-member-init): written whole
+  scale_group_blocks<kVec>(rest_codes<In>(from, n), scale, n, rest.values);
+  rest.copy_to(to, n);
 }
 
 template <class In, class Out>
