@@ -76,7 +76,10 @@ def test_no_headers_at_all_is_a_failure(tmp_path):
 @pytest.mark.parametrize("text, words", [
     ("see /" + "root/x\n", "a path of one machine"),
     ("see /" + "home/someone/x\n", "a path of one machine"),
+    ("see /" + "tmp/build/x\n", "a path of one machine"),
     ("from " + "pypi" + ".org\n", "a package host"),
+    ("from https:/" + "/wheels.internal/x\n", "a private host"),
+    ("pip install --index" + "-url x\n", "a setting of one network"),
     ("trailing \n", "whitespace at the end of a line"),
     ("<" * 7 + " HEAD\n", "a conflict marker"),
 ])
