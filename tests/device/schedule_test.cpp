@@ -36,6 +36,12 @@ TEST(Schedule, NeighboursShareRowsOfOneRasterGroup) {
   for (u32 i = 0; i < 8 * 28; ++i) EXPECT_LT(tile_at(grid, i).row, 8u);
 }
 
+TEST(Schedule, TheLargestExtentsHaveTheirTiles) {
+  constexpr TileGrid kGrid = tile_grid(kConfig, std::numeric_limits<i32>::max(), 2147483640, 1, 8);
+  EXPECT_EQ(kGrid.rows, (1u << 31) / static_cast<u32>(kConfig.tile_m * kConfig.cluster_m));
+  EXPECT_EQ(kGrid.columns, (1u << 31) / static_cast<u32>(kConfig.tile_n));
+}
+
 TEST(Schedule, GridIsWholeClustersAndNoMoreThanTheWork) {
   const Config pair{.cluster_m = 2};
   EXPECT_EQ(grid_ctas(pair, tile_grid(pair, 4096, 4096, 8, 8), 133), 132u);

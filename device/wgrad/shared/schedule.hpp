@@ -21,9 +21,10 @@ struct TileCoord {
   u32 column;  // tile along N
 };
 
+// Unsigned before it is rounded up: the largest M and N are less than a tile from the end of i32.
 constexpr TileGrid tile_grid(const Config& c, i32 m, i32 n, i32 experts, i32 raster_m) {
-  return {static_cast<u32>(ceil_div(m, c.tile_m * c.cluster_m)),
-          static_cast<u32>(ceil_div(n, c.tile_n)), static_cast<u32>(raster_m),
+  return {ceil_div(static_cast<u32>(m), static_cast<u32>(c.tile_m * c.cluster_m)),
+          ceil_div(static_cast<u32>(n), static_cast<u32>(c.tile_n)), static_cast<u32>(raster_m),
           static_cast<u32>(experts)};
 }
 
