@@ -1,7 +1,11 @@
 # wgrad_jit_test(NAME sources...): a test that looks for NVRTC where the library does and in the wheel
 # of the Python found here.
 set(wheel_folders "")
-find_program(WGRAD_TEST_PYTHON NAMES python3 python)
+if(Python_EXECUTABLE)
+  set(WGRAD_TEST_PYTHON "${Python_EXECUTABLE}")
+else()
+  find_program(WGRAD_TEST_PYTHON NAMES python3 python)
+endif()
 if(WGRAD_TEST_PYTHON)
   execute_process(
     COMMAND "${WGRAD_TEST_PYTHON}" -c
