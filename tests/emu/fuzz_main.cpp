@@ -54,8 +54,7 @@ int sweep(const Plan& plan) {
     if (result.empty()) continue;
     fmt::print("problem {} failed: {}\n", number, result);
     if (!plan.shrink) return 1;
-    const KernelCase small = shrink(c);
-    fmt::print("smallest: {}\nreplay: emu_fuzz {}\n", verdict(small).text, arguments(small));
+    fmt::print("{}", smallest_failure(c));
     return 1;
   }
   if (done == 0) return fmt::print("no problem was run\n"), 1;

@@ -68,4 +68,9 @@ KernelCase shrink(KernelCase best) {
   return best;
 }
 
+std::string smallest_failure(const KernelCase& c) {
+  const KernelCase small = shrink(c);
+  return fmt::format("smallest: {}\nreplay: emu_fuzz {}\n", verdict(small).text, arguments(small));
+}
+
 }  // namespace wgrad::test

@@ -19,4 +19,7 @@ Verdict verdict(const KernelCase& c);
 /// Smaller while it still fails.
 KernelCase shrink(KernelCase c);
 
+/// What a failing case shrinks to, and the command that runs that again.
+std::string smallest_failure(const KernelCase& c);
+
 }  // namespace wgrad::test

@@ -47,8 +47,10 @@ struct TraceOf<true> {
   WGRAD_DEVICE void record(TraceKind kind, u32 detail, u32 begin) {
     put(begin, arch::clock(), kind, detail);
   }
-  // Relates the SM's clock to the timer that all SMs share.
+  // Relates the SM's clock to the timer that all SMs share; at the end in place of an event, if it
+  // must.
   WGRAD_DEVICE void anchor() {
+    if (end != 0 && next == end) next -= sizeof(TraceEvent);
     const u64 time = arch::timer_nanoseconds();
     put(arch::clock(), u32(time), TraceKind::kAnchor, u32(time >> 32));
   }

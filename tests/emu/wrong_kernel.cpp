@@ -1,0 +1,23 @@
+// A kernel that leaves its last expert out when there are 40 tokens or more.
+#include "emu/kernel_list.hpp"
+#include "wgrad/kernels/wgrad_sm90.cuh"
+
+namespace wgrad::test {
+namespace {
+
+constexpr shared::Config kConfig{.tile_n = 64, .stages = 2, .partial_columns = true};
+
+void run_wrong(const shared::KernelParams& params) {
+  shared::KernelParams changed = params;
+  if (params.tokens >= 40) --changed.experts;
+  device::wgrad_sm90<kConfig>(changed);
+}
+
+}  // namespace
+
+const std::vector<backends::EmuKernel>& kernels() {
+  static const std::vector<backends::EmuKernel> kWrong = {{kConfig, &run_wrong}};
+  return kWrong;
+}
+
+}  // namespace wgrad::test
