@@ -30,7 +30,8 @@ constexpr std::int64_t swizzled_scale_offset(std::int64_t row, std::int64_t col,
 }
 
 /// Scale columns that the storage of `offsets` (cumulative ends) needs:
-/// sum over experts of ceil(k_e / vec), each rounded up to 4 when swizzled.
+/// sum over experts of ceil(k_e / vec), each rounded up to 4 when swizzled. Throws ValueError for a
+/// vec_size below 1.
 std::int64_t scale_cols(std::span<const std::int32_t> offsets, int vec_size, ScaleLayout layout);
 
 /// Bytes of a scale tensor of `rows` rows (M for A, N for B) and `cols` columns.
@@ -40,7 +41,7 @@ constexpr std::int64_t scale_bytes(std::int64_t rows, std::int64_t cols,
 }
 
 /// Rewrites compact (rows, cols) scales as swizzled ones, per expert. `padding` fills padded bytes.
-/// Throws ValueError where a span is too short or offsets decrease.
+/// Throws ValueError where a span is too short, offsets decrease, rows < 0 or vec_size < 1.
 void swizzle_scales(std::span<const std::uint8_t> compact, std::int64_t rows,
                     std::span<const std::int32_t> offsets, int vec_size,
                     std::span<std::uint8_t> swizzled, std::uint8_t padding = 0);

@@ -80,7 +80,8 @@ void read_by_array_struct(TensorView& view, const char* field) {
       static_cast<const ArrayInterface*>(PyCapsule_GetPointer(capsule.ptr(), nullptr));
   if (array == nullptr) throw nb::python_error();
   if (array->itemsize > 1 && (array->flags & kNotSwapped) == 0) {
-    refuse({"byte-order", field, "byte-swapped", "in native byte order"});
+    refuse({"byte-order", field, "byte-swapped or structured",
+            "of plain numbers in native byte order"});
   }
   view.element = element_of_dtype(attribute(view.object, dtype_name));
   view.data = array->data;

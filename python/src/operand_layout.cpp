@@ -24,7 +24,8 @@ Major choose(const Axes& axes, Major preferred) {
 
 DType read_dtype(const TensorView& view, const char* field, Reasons& out) {
   const std::optional<DType> dtype = operand_dtype(view.element);
-  if (dtype) return *dtype;
+  const bool operand = dtype && *dtype != DType::kF32 && *dtype != DType::kE8m0;
+  if (operand) return *dtype;
   if (view.element == Element::kE2m1Unpacked) {
     out.push_back({"fp4-packing", field, "float4_e2m1fn, one element per byte",
                    "packed two tokens per byte, as wgrad.pack_fp4 does it"});

@@ -40,7 +40,7 @@ def _build(
         wgrad_dtype=None if wgrad_dtype is None else _float(wgrad_dtype, out_dtype),
         acc_dtype=None if acc_dtype is None else _float(acc_dtype, "acc_dtype"),
         sf_fp8_dtype_override="" if sf_fp8_dtype_override is None else repr(sf_fp8_dtype_override),
-        backend=backend or "",
+        backend=backend_name(backend),
         validate_device_data=_flag(validate_device_data, "validate_device_data"),
     )
 
@@ -59,6 +59,13 @@ def options(*values: Any) -> _core.Options:
             cache.options.clear()
         kept = cache.options[values] = (values, _build(*values))
     return kept[1]
+
+
+def backend_name(backend: Any) -> str:
+    """"": whichever supports the problem. Raises ValueError for what cannot be a name."""
+    if backend is None or isinstance(backend, str):
+        return backend or ""
+    raise refuse("backend", repr(backend), "None or the name of a backend, such as 'cpu'")
 
 
 def _int32(value: Any) -> bool:

@@ -63,6 +63,8 @@ def quantize(
         ValueError: offsets that decrease or exceed T; an FP4 expert that begins at an odd token; a
             format, element or shape that is none of the above.
     """
+    if format not in tuple(_SCALE_DTYPES):
+        raise refuse("format", repr(format), "'mxfp8', 'mxfp4' or 'nvfp4'")
     source = _as_float(x)
     fp4 = format in ("mxfp4", "nvfp4")
     name = dtype_name(element or ("float4_e2m1fn" if fp4 else "float8_e4m3fn"), "element")
@@ -71,10 +73,10 @@ def quantize(
         offsets,
         format,
         name,
-        major,
-        input_order,
+        str(major),
+        str(getattr(input_order, "value", input_order)),
         "compact" if compact else "swizzled",
-        scale_padding,
+        _whole(scale_padding, "scale_padding", 0, 255),
         _mode(scaling_mode, format),
     )
     tokens, rows = source.shape
@@ -139,8 +141,13 @@ def swizzle_scales(scales: Any, offsets: Any, sf_vec_size: int, *, padding: int 
         ValueError: fewer columns than the offsets need.
     """
     data = _as_bytes(scales)
+    if data.ndim != 2 or data.shape[0] == 0:
+        raise refuse("scales", f"of shape {data.shape}", "2-D, (rows, cols), rows 1 or more")
     rows = data.shape[0]
-    flat = _core.swizzle_scales(data, rows, offsets, sf_vec_size, padding)
+    vec_size = _whole(sf_vec_size, "sf_vec_size", 1, 128)
+    flat = _core.swizzle_scales(
+        data, rows, offsets, vec_size, _whole(padding, "padding", 0, 255)
+    )
     return _like(flat.reshape(-(-rows // 128) * 128, -1), scales)
 
 
@@ -150,8 +157,16 @@ def unswizzle_scales(scales: Any, rows: int, offsets: Any, sf_vec_size: int) -> 
     Raises:
         ValueError: fewer scale factors than the offsets need.
     """
-    flat = _core.unswizzle_scales(_as_bytes(scales), rows, offsets, sf_vec_size)
+    vec_size = _whole(sf_vec_size, "sf_vec_size", 1, 128)
+    rows = _whole(rows, "rows", 1, 2**31 - 1)
+    flat = _core.unswizzle_scales(_as_bytes(scales), rows, offsets, vec_size)
     return _like(flat.reshape(rows, -1), scales)
+
+
+def _whole(value: Any, argument: str, least: int, most: int) -> int:
+    if hasattr(value, "__index__") and least <= value.__index__() <= most:
+        return int(value.__index__())
+    raise refuse(argument, repr(value), f"an integer from {least} to {most}")
 
 
 def _as_float(x: Any) -> Any:
@@ -165,7 +180,10 @@ def _as_float(x: Any) -> Any:
     array = numpy.asarray(x)
     if array.ndim != 2:
         raise refuse("x", f"of shape {array.shape}", "2-D, (T, rows)")
-    return array.astype(numpy.float32, copy=False)
+    if array.dtype.kind not in "fiuV":
+        raise refuse("x", str(array.dtype), "an array of real numbers")
+    plain = array.astype(numpy.float32, copy=False)
+    return numpy.ascontiguousarray(plain) if min(plain.strides) < 0 else plain
 
 
 def _as_bytes(scales: Any) -> Any:
@@ -175,7 +193,10 @@ def _as_bytes(scales: Any) -> Any:
         from . import torch_frontend
 
         scales = torch_frontend.to_bytes(scales)
-    return numpy.ascontiguousarray(scales).view(numpy.uint8)
+    array = numpy.ascontiguousarray(scales)
+    if array.dtype.itemsize != 1:
+        raise refuse("scales", str(array.dtype), "uint8 or a one-byte scale dtype")
+    return array.view(numpy.uint8)
 
 
 def _like(array: Any, given: Any) -> Any:

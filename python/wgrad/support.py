@@ -5,9 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from . import _core
-from ._options import options
+from ._options import backend_name, options
 from ._refusals import refuse
 from .quantize import Quantized
+
+
+_FIELDS = (
+    "described by the fields of Problem: experts, m, n and tokens, integers of 64 bits, and any of "
+    "the others that help(wgrad.Problem) lists"
+)
 
 
 def devices() -> list[_core.DeviceSpec]:
@@ -45,8 +51,8 @@ def support(
     """
     contract, problem = _read(x, dy, offsets, backend, fields)
     if contract is not None:
-        return contract.support(_core.Api.NATURAL, device)
-    return _core.check_support(problem, device or _default_device(), backend or "")
+        return contract.support(_core.Api.NATURAL, None if device is None else _device(device))
+    return _core.check_support(problem, _device(device), backend_name(backend))
 
 
 def explain(
@@ -60,11 +66,16 @@ def explain(
     """What the planner would do and why; arguments and errors as support()."""
     contract, problem = _read(x, dy, offsets, None, fields)
     if contract is not None:
-        return contract.explain(_core.Api.NATURAL, device)
-    return _core.explain(problem, device or _default_device())
+        return contract.explain(_core.Api.NATURAL, None if device is None else _device(device))
+    return _core.explain(problem, _device(device))
 
 
-def _default_device() -> _core.DeviceSpec:
+def _device(device: Any) -> _core.DeviceSpec:
+    """`device`, by default this machine's first CUDA device, else its CPU."""
+    if isinstance(device, _core.DeviceSpec):
+        return device
+    if device is not None:
+        raise refuse("device", repr(device), "a DeviceSpec, such as those that devices() lists")
     return _core.cuda_device(0) if _core.cuda_device_count() > 0 else _core.cpu_device()
 
 
@@ -72,7 +83,10 @@ def _read(
     x: Any, dy: Any, offsets: Any, backend: str | None, fields: dict[str, Any]
 ) -> tuple[_core.Contract | None, _core.Problem]:
     if x is None and dy is None and offsets is None:
-        return None, _core.Problem(**fields)
+        try:
+            return None, _core.Problem(**fields)
+        except TypeError as error:
+            raise refuse("the problem", repr(fields), _FIELDS) from error
     if isinstance(x, _core.Problem):
         if dy is not None or offsets is not None or fields:
             raise refuse("x", "a Problem", "the only argument besides device")

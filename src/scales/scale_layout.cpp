@@ -29,6 +29,7 @@ struct Extents {
 
 Extents checked_extents(std::int64_t rows, std::span<const std::int32_t> offsets, int vec_size,
                         std::size_t compact_bytes, std::size_t swizzled_bytes) {
+  if (rows < 0) throw ValueError(fmt::format("wgrad: rows is {}; it must be 0 or more", rows));
   scales::check_offsets(offsets, std::numeric_limits<std::int32_t>::max());
   const std::int64_t cols = scale_cols(offsets, vec_size, ScaleLayout::kCompact);
   const std::int64_t padded = scale_cols(offsets, vec_size, ScaleLayout::kSwizzled);
@@ -58,6 +59,9 @@ void for_each_scale(std::int64_t rows, std::span<const std::int32_t> offsets, in
 }  // namespace
 
 std::int64_t scale_cols(std::span<const std::int32_t> offsets, int vec_size, ScaleLayout layout) {
+  if (vec_size < 1) {
+    throw ValueError(fmt::format("wgrad: vec_size is {}; it must be 1 or more", vec_size));
+  }
   std::int64_t cols = 0;
   std::int64_t begin = 0;
   for (const std::int64_t end : offsets) {

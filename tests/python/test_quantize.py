@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 
 import ml_dtypes
 import numpy as np
@@ -162,7 +163,7 @@ def test_pack_fp4_puts_the_even_token_low():
 
 
 REFUSED = {
-    "format": ({"format": "int8"}, "format is 'int8'; it must be '16-bit' or 'mxfp8'"),
+    "format": ({"format": "int8"}, "format is 'int8'; it must be 'mxfp8', 'mxfp4' or 'nvfp4'"),
     "element": ({"element": "int8"}, "element is int8; it must be one of"),
     "major": ({"major": "n"}, "major is 'n'; it must be 'k' or 'mn'"),
     "rank": ({"x": np.ones(4, np.float32)}, r"x is of shape \(4,\); it must be 2-D, \(T, rows\)"),
@@ -228,3 +229,40 @@ def test_scaling_modes_are_refused_by_name():
         wgrad.quantize(x, offsets, "mxfp8", scaling_mode="even")
     with pytest.raises(ValueError, match="scaling_mode is 'floor'; it must be None for nvfp4"):
         wgrad.quantize(x, offsets, "nvfp4", scaling_mode="floor")
+
+
+F32 = np.ones((64, 16), np.float32)
+BYTES = np.ones((16, 2), np.uint8)
+ENDS = np.array([64], np.int32)
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda: wgrad.quantize(F32, ENDS, None), "format is None; it must be 'mxfp8', 'mxfp4' or"),
+        (lambda: wgrad.quantize(F32, ENDS, "16-bit"), "format is '16-bit'; it must be 'mxfp8'"),
+        (lambda: wgrad.quantize(F32, ENDS, scale_padding=300), "scale_padding is 300; it must be"),
+        (lambda: wgrad.quantize(F32, ENDS, major=1), "major is '1'; it must be 'k' or 'mn'"),
+        (lambda: wgrad.quantize(F32.astype(complex), ENDS), "x is complex128; it must be an array"),
+        (lambda: wgrad.swizzle_scales(BYTES, ENDS, 0), "sf_vec_size is 0; it must be an integer"),
+        (lambda: wgrad.swizzle_scales(BYTES, ENDS, -32), "sf_vec_size is -32; it must be an"),
+        (lambda: wgrad.swizzle_scales(BYTES, ENDS, "32"), "sf_vec_size is '32'; it must be an"),
+        (lambda: wgrad.swizzle_scales(BYTES[0], ENDS, 32), "scales is of shape (2,); it must be"),
+        (lambda: wgrad.swizzle_scales(BYTES[:0], ENDS, 32), "scales is of shape (0, 2); it must be"),
+        (lambda: wgrad.swizzle_scales(F32[:, :2], ENDS, 32), "scales is float32; it must be uint8"),
+        (lambda: wgrad.swizzle_scales(BYTES[:, :1], ENDS, 32), "compact is 16 bytes long; it must"),
+        (lambda: wgrad.unswizzle_scales(BYTES, -1, ENDS, 32), "rows is -1; it must be an integer"),
+        (lambda: wgrad.unswizzle_scales(BYTES, 2**40, ENDS, 32), "rows is 1099511627776; it must"),
+        (lambda: wgrad.unswizzle_scales(BYTES, 16, ENDS, 0), "sf_vec_size is 0; it must be an"),
+    ],
+)
+def test_hostile_arguments_are_refused_by_name(call, text):
+    with pytest.raises(wgrad.ValueError, match=re.escape("wgrad: " + text)):
+        call()
+
+
+def test_reversed_sources_are_quantised_too():
+    ends = reference.offsets([64])
+    x = np.arange(64 * 8, dtype=np.float32).reshape(64, 8)
+    got, want = wgrad.quantize(x[::-1], ends), wgrad.quantize(x[::-1].copy(), ends)
+    np.testing.assert_array_equal(got.elements.view(np.uint8), want.elements.view(np.uint8))

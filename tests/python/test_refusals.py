@@ -99,7 +99,7 @@ NATURAL = {
     ),
     "byte order": (
         {"offsets": np.array([8, T], np.int32).astype(">i4")},
-        "offsets is byte-swapped; it must be in native byte order",
+        "offsets is byte-swapped or structured; it must be of plain numbers in native byte order",
     ),
     "token counts differ": (
         {"dy": np.ones((T + 1, N), BF16)},
@@ -670,3 +670,13 @@ def test_a_refusal_does_not_depend_on_earlier_calls():
         wgrad.grouped_wgrad(**plain(**good))
         refused(lambda bad=bad: wgrad.grouped_wgrad(**plain(**bad)), f"wgrad: {next(iter(bad))} is ")
         wgrad.grouped_wgrad(**plain(**good))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "bool", "complex64", "object"])
+def test_operands_of_other_dtypes_are_refused_as_such(dtype):
+    """float32 too, which newcomers try first: not by the scale factors that it has not."""
+    x, dy = np.ones((T, M), dtype), np.ones((T, N), dtype)
+    error = refused(
+        lambda: wgrad.grouped_wgrad(**plain(x=x, dy=dy)), f"x is {dtype}; it must be bfloat16, "
+    )
+    assert [r.field for r in error.reasons] == ["x", "dy"]

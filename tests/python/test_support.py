@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -108,3 +110,22 @@ def test_problem_reads_back_what_was_given():
     for field, value in {"a_dtype": "int8", "a_major": "n", "output_mode": "both"}.items():
         with pytest.raises(ValueError, match=f"{field} is "):
             problem(**{field: value})
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda: wgrad.support(experts=2**70, m=8, n=8, tokens=8), "the problem is {'experts': 11"),
+        (lambda: wgrad.support(experts=1.5, m=8, n=8, tokens=8), "the problem is {'experts': 1.5"),
+        (lambda: wgrad.support(experts=1), "it must be described by the fields of Problem"),
+        (lambda: wgrad.support(experts=1, m=8, n=8, tokens=8, k=1), "it must be described by the"),
+        (lambda: wgrad.support(problem(), device="cpu"), "device is 'cpu'; it must be a DeviceSpec"),
+        (lambda: wgrad.explain(problem(), device=0), "device is 0; it must be a DeviceSpec"),
+        (lambda: wgrad.support(*tensors(), device="cpu"), "device is 'cpu'; it must be a Device"),
+        (lambda: wgrad.support(problem(), backend=3), "backend is 3; it must be None or the name"),
+        (lambda: wgrad.grouped_wgrad(*tensors(), backend=3), "backend is 3; it must be None or"),
+    ],
+)
+def test_hostile_arguments_are_refused_by_name(call, text):
+    with pytest.raises(wgrad.ValueError, match=re.escape(text)):
+        call()

@@ -130,5 +130,13 @@ TEST(ScaleLayout, RefusesShortSpansAndBadOffsetsByName) {
             "2147483647");
 }
 
+TEST(ScaleLayout, RefusesVectorsAndRowsThatCannotBe) {
+  const std::vector<std::int32_t> offsets = {64};
+  std::vector<std::uint8_t> bytes(512);
+  EXPECT_THROW(scale_cols(offsets, 0, ScaleLayout::kCompact), ValueError);
+  EXPECT_THROW(swizzle_scales(bytes, 16, offsets, -32, bytes), ValueError);
+  EXPECT_THROW(unswizzle_scales(bytes, -1, offsets, 32, bytes), ValueError);
+}
+
 }  // namespace
 }  // namespace wgrad
