@@ -174,6 +174,8 @@ def _as_float(x: Any) -> Any:
     if is_torch(x):
         from . import torch_frontend
 
+        if x.is_complex():
+            raise refuse("x", torch_frontend.dtype_text(x), "an array of real numbers")
         return torch_frontend.to_float_numpy(x)
     import numpy
 
@@ -192,6 +194,9 @@ def _as_bytes(scales: Any) -> Any:
     if is_torch(scales):
         from . import torch_frontend
 
+        if scales.element_size() != 1:
+            text = torch_frontend.dtype_text(scales)
+            raise refuse("scales", text, "uint8 or a one-byte scale dtype")
         scales = torch_frontend.to_bytes(scales)
     array = numpy.ascontiguousarray(scales)
     if array.dtype.itemsize != 1:

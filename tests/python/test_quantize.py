@@ -266,3 +266,14 @@ def test_reversed_sources_are_quantised_too():
     x = np.arange(64 * 8, dtype=np.float32).reshape(64, 8)
     got, want = wgrad.quantize(x[::-1], ends), wgrad.quantize(x[::-1].copy(), ends)
     np.testing.assert_array_equal(got.elements.view(np.uint8), want.elements.view(np.uint8))
+
+
+@pytest.mark.torch
+def test_torch_tensors_of_other_dtypes_are_refused_by_name():
+    import torch
+
+    offsets = torch.tensor([64], dtype=torch.int32)
+    with pytest.raises(wgrad.ValueError, match="x is complex64; it must be an array of real"):
+        wgrad.quantize(torch.ones(64, 16, dtype=torch.complex64), offsets)
+    with pytest.raises(wgrad.ValueError, match="scales is float32; it must be uint8 or a one-byte"):
+        wgrad.swizzle_scales(torch.ones(16, 2), offsets, 32)
