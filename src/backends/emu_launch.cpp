@@ -6,6 +6,7 @@
 #include <map>
 
 #include "emu/tensor_map.hpp"
+#include "launch/operand_limits.hpp"
 #include "wgrad/shared/schedule.hpp"
 #include "wgrad/shared/smem.hpp"
 #include "wgrad/shared/tensor_map.hpp"
@@ -29,11 +30,6 @@ shared::OutputType output_type(DType dtype) {
 OperandLayout layout_of(Major major, InputOrder order, std::int64_t extent) {
   if (major == Major::kMn) return shared::mn_major_layout(extent);
   return order == InputOrder::kTensor2d ? OperandLayout::kKMajor : OperandLayout::kKMajorRagged;
-}
-
-std::int64_t leading(std::int64_t given, Major major, std::int64_t extent, std::int64_t tokens) {
-  if (given != 0) return given;
-  return major == Major::kMn ? extent : tokens;
 }
 
 // Bytes from an operand's first element to its last.
@@ -190,8 +186,7 @@ emu::Outcome launch_emulated(const EmuKernel& kernel, const Problem& problem,
     // Any address on 16 bytes will do as the map's base.
     o.wgrad = reinterpret_cast<void*>(std::int64_t{1} << 40);
   }
-  const Extents ld{leading(o.a_ld, problem.a_major, problem.m, o.tokens),
-                   leading(o.b_ld, problem.b_major, problem.n, o.tokens)};
+  const Extents ld{launch::map_ld_a(problem, o), launch::map_ld_b(problem, o)};
   const KernelParams params = params_of(c, problem, o, ld, settings.sm_count, fault);
   emu::GlobalMemory memory;
   add_memory(memory, c, problem, o, ld, fault);

@@ -68,19 +68,31 @@ struct Clock {
   }
 };
 
-double timer_of(const TraceEvent& anchor) {
-  return static_cast<double>(std::uint64_t{anchor.detail} << 32U | anchor.end);
+std::uint64_t timer_of(const TraceEvent& anchor) {
+  return std::uint64_t{anchor.detail} << 32U | anchor.end;
 }
 
-Clock clock_of(const std::vector<TraceEvent>& events) {
+/// The earliest time that the GPU's timer showed: 61 bits of nanoseconds, too many for a double.
+std::uint64_t first_time(std::span<const std::byte> workspace, std::size_t tracks) {
+  std::uint64_t first = std::numeric_limits<std::uint64_t>::max();
+  for (std::size_t track = 0; track < tracks; ++track) {
+    TraceEvent event;
+    std::memcpy(&event, workspace.data() + track * shared::kTraceEvents * sizeof event,
+                sizeof event);
+    if (event.kind == TraceKind::kAnchor) first = std::min(first, timer_of(event));
+  }
+  return first;
+}
+
+Clock clock_of(const std::vector<TraceEvent>& events, std::uint64_t base) {
   Clock clock;
   const auto is_anchor = [](const TraceEvent& e) { return e.kind == TraceKind::kAnchor; };
   const auto first = std::find_if(events.begin(), events.end(), is_anchor);
   if (first == events.end()) return clock;
   clock.cycle = first->begin;
-  clock.ns = timer_of(*first);
+  clock.ns = static_cast<double>(timer_of(*first) - base);
   const auto last = std::find_if(events.rbegin(), events.rend(), is_anchor);
-  const double elapsed = timer_of(*last) - clock.ns;
+  const auto elapsed = static_cast<double>(timer_of(*last) - timer_of(*first));
   if (elapsed >= kLongEnoughNs) clock.cycles_per_ns = (last->begin - first->begin) / elapsed;
   return clock;
 }
@@ -163,6 +175,8 @@ Timeline timeline(const Plan& plan, std::span<const std::byte> workspace) {
   timeline.plan = plan.summary;
   timeline.tracks = warp_tracks(c);
   const int recorded = static_cast<int>(shared::trace_tracks(c));
+  const std::uint64_t base =
+      first_time(workspace, static_cast<std::size_t>(config.grid) * shared::trace_tracks(c));
   for (int cta = 0; cta < config.grid; ++cta) {
     std::vector<TraceSpan> of_cta;
     Clock clock;
@@ -171,7 +185,7 @@ Timeline timeline(const Plan& plan, std::span<const std::byte> workspace) {
           events_of(c, workspace, static_cast<shared::u32>(cta), static_cast<shared::u32>(track));
       timeline.complete = timeline.complete && events.size() < shared::kTraceEvents;
       if (timeline.tracks[static_cast<std::size_t>(track)].role != TraceRole::kEngine)
-        clock = clock_of(events);
+        clock = clock_of(events, base);
       std::vector<TraceSpan> spans;
       for (const TraceEvent& e : events) {
         if (e.kind == TraceKind::kAnchor) continue;

@@ -51,6 +51,7 @@ TEST_P(FieldFaults, F020_InfinityInTheTailLeavesGradientsFinite) {
     for (Case c : variants(format, 24, 40, {100, 200})) {
       c.slack = 84;
       c.problem.wgrad_dtype = DType::kF32;
+      if (!has_kernel(GetParam(), problem(c))) continue;  // the emulator lacks some fp16 majors
       expect_tail_ignored(GetParam(), c, Poison::kInfinity);
     }
   }

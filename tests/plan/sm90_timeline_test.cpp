@@ -25,8 +25,10 @@ Plan small_plan() {
   return traced(plan);
 }
 
-/// A workspace as a kernel would leave it: the clock starts at 4294967000, just before it wraps.
+/// A workspace as a kernel would leave it: the clock starts just before it wraps, the timer shows
+/// nanoseconds since 1970.
 struct Record {
+  static constexpr shared::u32 kTimer = 0x18b0a000;  // high half
   Plan plan = small_plan();
   std::vector<std::byte> bytes =
       std::vector<std::byte>(static_cast<std::size_t>(plan.workspace_bytes));
@@ -34,7 +36,7 @@ struct Record {
 
   void track(shared::u32 cta, shared::u32 number, std::vector<TraceEvent> events) {
     const shared::Config& c = std::get<Sm90Config>(plan.config).kernel;
-    events.insert(events.begin(), {kStart, 7000, TraceKind::kAnchor, 0});
+    events.insert(events.begin(), {kStart, 7000, TraceKind::kAnchor, kTimer});
     for (TraceEvent& e : events) {
       if (e.kind == TraceKind::kAnchor) continue;
       e.begin += kStart;
@@ -44,7 +46,7 @@ struct Record {
                 events.data(), events.size() * sizeof(TraceEvent));
   }
   // 100 us at 2 GHz.
-  static TraceEvent last_anchor() { return {kStart + 200000, 107000, TraceKind::kAnchor, 0}; }
+  static TraceEvent last_anchor() { return {kStart + 200000, 107000, TraceKind::kAnchor, kTimer}; }
 };
 
 std::vector<TraceSpan> named(const Timeline& t, std::string_view name) {
