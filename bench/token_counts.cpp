@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <random>
@@ -59,18 +60,19 @@ std::vector<std::int64_t> token_counts(const Shape& shape, std::uint64_t seed,
   Random random(seed);
   const std::vector<double> w = weights(shape, random);
   const double total = std::accumulate(w.begin(), w.end(), 0.0);
-  const auto units = static_cast<double>(shape.tokens / multiple);
+  const std::int64_t whole = shape.tokens / multiple;
+  const auto units = static_cast<double>(whole);
   // Rounding the cumulative sums keeps the total exact.
   std::vector<std::int64_t> counts;
   double sum = 0;
   std::int64_t end = 0;
   for (const double weight : w) {
     sum += weight;
-    const auto next = static_cast<std::int64_t>(units * std::min(sum / total, 1.0) + 0.5);
+    const auto next = static_cast<std::int64_t>(std::llround(units * std::min(sum / total, 1.0)));
     counts.push_back((next - end) * multiple);
     end = next;
   }
-  counts.back() += (shape.tokens / multiple - end) * multiple;
+  counts.back() += (whole - end) * multiple;
   return counts;
 }
 
