@@ -90,8 +90,9 @@ Cluster::Cluster(const Launch& launch, GlobalMemory& memory, StackPool& stacks,
   lazy_weight_ = 1 + random_.below(4);
   history_.threads_per_cta = launch.threads;
   history_.first_cta = index * launch.cluster_size;
-  history_.proxy_fences.resize(launch.cluster_size * launch.threads);
-  history_.init_fences.resize(launch.cluster_size * launch.threads);
+  const std::size_t threads = std::size_t{launch.cluster_size} * launch.threads;
+  history_.proxy_fences.resize(threads);
+  history_.init_fences.resize(threads);
   barrier_.gate = std::make_unique<Gate>(clocks_);
   const SnapshotRef nothing = clocks_.zero();
   for (std::uint32_t rank = 0; rank < launch.cluster_size; ++rank) {
@@ -201,7 +202,7 @@ std::uint32_t Cluster::add_load(LoadOp op) {
   }
   const std::uint32_t slot = free_loads_.back();
   free_loads_.pop_back();
-  loads_[slot] = std::move(op);
+  loads_[slot] = op;
   return slot;
 }
 

@@ -244,7 +244,7 @@ void read_source(Cluster& cluster, std::uint32_t index) {
   StoreOp& op = cluster.stores_[index];
   Cta& cta = *op.thread->cta;
   const std::uint32_t rows = box_rows(op.map), width = row_bytes(op.map);
-  op.bytes.resize(rows * width);
+  op.bytes.resize(std::size_t{rows} * width);
   for (std::uint32_t i = 0; i < rows * width; i += 16) {
     std::memcpy(&op.bytes[i], &cta.bytes[swizzled(op.map.swizzle, op.source + i) - cta.base], 16);
   }

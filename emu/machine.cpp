@@ -9,7 +9,7 @@
 namespace wgrad::emu {
 namespace {
 
-constexpr std::size_t kStackBytes = 128 * 1024;
+constexpr std::size_t kStackBytes = std::size_t{128} * 1024;
 constexpr std::uint32_t kMaxSharedBytes = 232448;
 
 void check(const Launch& l) {

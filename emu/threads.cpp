@@ -236,7 +236,8 @@ void load_matrices(std::uint32_t row_address, std::uint32_t* words) {
   const Words out = gather(thread, "ldmatrix", at, [&](Warp& w) {
     for (std::uint32_t lane = 0; lane < kWarpThreads; ++lane) {
       for (std::uint32_t j = 0; j < 4; ++j) {
-        std::memcpy(&w.out[lane].word[j], &cta.bytes[w.in[8 * j + lane / 4] + 4 * (lane % 4)], 4);
+        std::memcpy(&w.out[lane].word[j],
+                    &cta.bytes[w.in[8 * j + lane / 4] + std::size_t{4} * (lane % 4)], 4);
       }
     }
   });

@@ -69,8 +69,8 @@ class CudaBackend final : public Backend {
 }  // namespace
 
 const Backend& cuda_backend() {
-  static const CudaBackend backend;
-  return backend;
+  static const CudaBackend kBackend;
+  return kBackend;
 }
 
 }  // namespace wgrad::backends

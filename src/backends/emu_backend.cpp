@@ -172,8 +172,8 @@ class EmuBackend final : public Backend {
 }  // namespace
 
 const Backend& emu_backend() {
-  static const EmuBackend backend;
-  return backend;
+  static const EmuBackend kBackend;
+  return kBackend;
 }
 
 }  // namespace wgrad::backends

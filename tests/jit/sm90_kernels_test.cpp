@@ -84,6 +84,7 @@ std::vector<Config> every_config() {
     }
   }
   std::vector<Config> out;
+  out.reserve(distinct.size());
   for (const auto& [text, config] : distinct) out.push_back(config);
   return out;
 }

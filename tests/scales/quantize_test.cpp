@@ -197,7 +197,7 @@ TEST(Quantize, RceilTakesTheLeastScaleUnderWhichNothingSaturates) {
     QuantizeSpec spec{.format = format, .element = dtype};
     spec.scaling_mode = ScalingMode::kRceil;
     check_both_sources(spec);
-    const float most = dtype == DType::kE4m3 ? 448 : dtype == DType::kE5m2 ? 57344 : 6;
+    const float most = dtype == DType::kE4m3 ? 448.0F : dtype == DType::kE5m2 ? 57344.0F : 6.0F;
     Input in{3, 32, false, {32}, std::vector<float>(96, 0.0F)};
     in.at(0, 0) = most;                        // fits under 2^0
     in.at(1, 0) = std::nextafter(most, kInf);  // does not
@@ -245,7 +245,7 @@ TEST(Quantize, ScalePaddingIsTheByteAskedForAndNothingElse) {
     ASSERT_EQ(zeroed[i], 0x00);
     ++padding;
   }
-  EXPECT_EQ(padding, poisoned.size() - 100 * (2 + 0 + 1));
+  EXPECT_EQ(padding, poisoned.size() - std::size_t{100} * (2 + 0 + 1));
 }
 
 TEST(Quantize, SlackTokensBecomeZeroElements) {
