@@ -24,7 +24,7 @@ float power_of(float x, float least) {
 }
 
 /// Sums of any size, one at a time.
-struct Sum {
+struct Sum {  // NOLINT(cppcoreguidelines-pro-type-member-init): terms are written before they count
   struct Term {
     double value;  // exact
     int exponent;
@@ -103,6 +103,7 @@ template <typename To, typename From>
 /// One wgmma's factors, with the powers of two that they reach.
 class Product {
  public:
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): as many powers as n says
   Product(const float* a, const float* b, std::uint32_t n, bool fp16) : a_(a), b_(b), n_(n) {
     const float least = fp16 ? 0x1p-14F : 0x1p-126F;
     for (std::uint32_t i = 0; i < kWgmmaRows * kWgmmaDepth; ++i) {
