@@ -71,7 +71,7 @@ class CudaMemory final : public Memory {
     check(driver_.allocate(&address, std::max<std::size_t>(host.size(), 1)), "cuMemAlloc");
     mirrors_[host.data()] = address;
     push(host);
-    return reinterpret_cast<void*>(address);
+    return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
   }
   void push(std::span<std::byte> host) override {
     if (host.empty()) return;

@@ -136,7 +136,9 @@ class Picture {
     const double span = window_.to - window_.from;
     double step = std::pow(10.0, std::floor(std::log10(span / 8)));
     while (span / step > 16) step *= step * 2 > span / 8 ? 2 : 2.5;
-    for (double us = std::ceil(window_.from / step) * step; us <= window_.to; us += step) {
+    const auto first = static_cast<int>(std::ceil(window_.from / step));
+    for (int i = first; i * step <= window_.to; ++i) {
+      const double us = i * step;
       fmt::print(out_,
                  "<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2:.0f}\" "
                  "stroke=\"#cccccc\" stroke-width=\"0.5\"/>"

@@ -29,7 +29,7 @@ struct Sum {  // NOLINT(cppcoreguidelines-pro-type-member-init): terms are writt
     double value;  // exact
     int exponent;
   };
-  std::array<Term, kWgmmaDepth + 1> terms;
+  std::array<Term, kWgmmaDepth + 1> terms{};
   std::size_t count = 0;
   bool only_negative_zeros = true;
   bool nan = false;
@@ -116,11 +116,11 @@ class Product {
   }
 
   [[gnu::always_inline]] inline void add_to(float* d) const {
-    for (std::uint32_t row = 0; row < kWgmmaRows; ++row) {
+    for (std::size_t row = 0; row < kWgmmaRows; ++row) {
       const float* powers = power_a_ + row * kWgmmaDepth;
       const bool finite = finite_b_ && std::all_of(powers, powers + kWgmmaDepth,
                                                    [](float p) { return std::isfinite(p); });
-      for (std::uint32_t column = 0; column < n_; column += kLanes) {
+      for (std::size_t column = 0; column < n_; column += kLanes) {
         float* out = d + row * n_ + column;
         if (!finite || !add_lanes(out, row, column)) add_one_by_one(out, row, column);
       }
@@ -129,8 +129,8 @@ class Product {
 
  private:
   // False: a sum is out of the range of these vectors.
-  [[gnu::always_inline]] inline bool add_lanes(float* out, std::uint32_t row,
-                                               std::uint32_t column) const {
+  [[gnu::always_inline]] inline bool add_lanes(float* out, std::size_t row,
+                                               std::size_t column) const {
     const float* a = a_ + row * kWgmmaDepth;
     const float* power_a = power_a_ + row * kWgmmaDepth;
     Floats c, largest;
@@ -139,7 +139,7 @@ class Product {
     reinterpret(c_bits, c);
     c_bits &= static_cast<std::int32_t>(kExponentBits);
     reinterpret(largest, c_bits);
-    for (std::uint32_t k = 0; k < kWgmmaDepth; ++k) {
+    for (std::size_t k = 0; k < kWgmmaDepth; ++k) {
       Floats power;
       load(power, power_b_ + k * n_ + column);
       power *= power_a[k];
@@ -157,7 +157,7 @@ class Product {
     scale_bits = ((2 * 127 + kPlaces) << kFloatPlaces) - scale_bits;
     reinterpret(scale, scale_bits);
     Ints low = __builtin_convertvector(c * scale, Ints), high{};  // conversions cut towards zero
-    for (std::uint32_t k = 0; k < kWgmmaDepth; ++k) {
+    for (std::size_t k = 0; k < kWgmmaDepth; ++k) {
       Floats term;
       load(term, b_ + k * n_ + column);
       term *= a[k];
@@ -175,10 +175,10 @@ class Product {
     return true;
   }
 
-  [[gnu::noinline]] void add_one_by_one(float* out, std::uint32_t row, std::uint32_t column) const {
-    for (std::uint32_t j = column; j < column + kLanes; ++j, ++out) {
+  [[gnu::noinline]] void add_one_by_one(float* out, std::size_t row, std::size_t column) const {
+    for (std::size_t j = column; j < column + kLanes; ++j, ++out) {
       Sum sum;
-      for (std::uint32_t k = 0; k < kWgmmaDepth; ++k) {
+      for (std::size_t k = 0; k < kWgmmaDepth; ++k) {
         const double product = double{a_[row * kWgmmaDepth + k]} * double{b_[k * n_ + j]};
         sum.add(product,
                 exponent_of(power_a_[row * kWgmmaDepth + k]) + exponent_of(power_b_[k * n_ + j]));
@@ -190,10 +190,10 @@ class Product {
 
   const float* a_;
   const float* b_;
-  std::uint32_t n_;
+  std::size_t n_;
   bool finite_b_ = true;
-  float power_a_[kWgmmaRows * kWgmmaDepth];
-  float power_b_[kWgmmaDepth * kWgmmaColumns];
+  float power_a_[kWgmmaRows * kWgmmaDepth] = {};
+  float power_b_[kWgmmaDepth * kWgmmaColumns] = {};
 };
 
 void add_plain(const Product& product, float* d) {
