@@ -169,11 +169,17 @@ def _whole(value: Any, argument: str, least: int, most: int) -> int:
     raise refuse(argument, repr(value), f"an integer from {least} to {most}")
 
 
+def _on_cpu(tensor: Any, argument: str) -> None:
+    if tensor.device.type != "cpu":
+        raise refuse(argument, f"on {tensor.device}", "a CPU tensor; move it with .cpu()")
+
+
 def _as_float(x: Any) -> Any:
     """A float32 numpy array of x, a view where it is one already."""
     if is_torch(x):
         from . import torch_frontend
 
+        _on_cpu(x, "x")
         if x.is_complex():
             raise refuse("x", torch_frontend.dtype_text(x), "an array of real numbers")
         return torch_frontend.to_float_numpy(x)
@@ -194,6 +200,7 @@ def _as_bytes(scales: Any) -> Any:
     if is_torch(scales):
         from . import torch_frontend
 
+        _on_cpu(scales, "scales")
         if scales.element_size() != 1:
             text = torch_frontend.dtype_text(scales)
             raise refuse("scales", text, "uint8 or a one-byte scale dtype")

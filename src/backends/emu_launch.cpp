@@ -145,7 +145,7 @@ void record_engines(const Config& c, const std::vector<emu::EngineSpan>& spans, 
 std::vector<emu::SharedRegion> regions_of(const Config& c) {
   const shared::SmemLayout s = shared::smem_layout(c);
   const auto stages = static_cast<std::uint32_t>(c.stages);
-  const auto slots = static_cast<std::uint32_t>(shared::math_warpgroups(c) * c.ring_slots);
+  const auto slots = static_cast<std::uint32_t>(shared::math_warps(c) * c.ring_slots);
   return {
       {"a stage", s.a, shared::a_stage_bytes(c), stages},
       {"b stage", s.b, shared::b_stage_bytes(c), stages},
@@ -154,6 +154,9 @@ std::vector<emu::SharedRegion> regions_of(const Config& c) {
       {"empty", s.empty, shared::kBarrierBytes, stages},
       {"readback", s.readback, shared::kBarrierBytes, slots},
       {"turn", s.turn, shared::kBarrierBytes, static_cast<std::uint32_t>(shared::kMathWarpgroups)},
+      {"work entry", s.work, shared::kWorkBytes, shared::kWorkSlots},
+      {"work full", s.work_full, shared::kBarrierBytes, shared::kWorkSlots},
+      {"work empty", s.work_empty, shared::kBarrierBytes, shared::kWorkSlots},
       {"order", s.order, 2, static_cast<std::uint32_t>(shared::kMaxOrderedExperts)}};
 }
 
@@ -187,9 +190,12 @@ emu::Outcome launch_emulated(const EmuKernel& kernel, const Problem& problem,
     o.wgrad = reinterpret_cast<void*>(std::int64_t{1} << 40);
   }
   const Extents ld{launch::map_ld_a(problem, o), launch::map_ld_b(problem, o)};
-  const KernelParams params = params_of(c, problem, o, ld, settings.sm_count, fault);
+  KernelParams params = params_of(c, problem, o, ld, settings.sm_count, fault);
+  shared::ClaimCounters claims{};
+  if (settings.claim_tiles) params.claims = reinterpret_cast<std::uint64_t>(&claims);
   emu::GlobalMemory memory;
   add_memory(memory, c, problem, o, ld, fault);
+  memory.add("claims", &claims, sizeof claims, emu::Permission::kReadWrite);
   const shared::TileGrid grid =
       shared::tile_grid(c, params.m, params.n, params.experts, params.raster_m);
   emu::Launch launch;
@@ -202,6 +208,9 @@ emu::Outcome launch_emulated(const EmuKernel& kernel, const Problem& problem,
   launch.regions = regions_of(c);
   emu::Outcome outcome = emu::run(launch, memory, settings.adversary);
   if (c.trace) record_engines(c, outcome.spans, o.workspace);
+  if (!outcome.fault && (claims.claimed != 0 || claims.left != 0)) {
+    outcome.fault = {emu::FaultKind::kIllegal, "the claim counters are left uncleared", ""};
+  }
   return outcome;
 }
 

@@ -12,6 +12,7 @@ namespace wgrad::backends {
 
 struct EmuSettings {
   std::int32_t sm_count = 4;
+  bool claim_tiles = true;  ///< as CTAs come free; false: dealt out in turn
   emu::Adversary adversary;
 };
 

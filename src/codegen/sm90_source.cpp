@@ -52,14 +52,16 @@ std::string_view spelled(shared::WarpgroupSplit split) {
 std::string config_text(const Config& c) {
   return fmt::format(
       "constexpr Config kConfig{{\n"
-      "    .tile_m = {}, .tile_n = {}, .stages = {}, .cluster_m = {}, .ring_slots = {},\n"
+      "    .tile_m = {}, .tile_n = {}, .tail_n = {}, .tile_k = {}, .stages = {}, .cluster_m = {}, "
+      ".ring_slots = "
+      "{},\n"
       "    .input = {}, .output = {},\n"
       "    .a = {}, .b = {},\n"
       "    .output_mode = {}, .accumulate = {}, .prefetch_boxes = {}, .partial_columns = {},\n"
       "    .split = {}, .trace = {}}};\n",
-      c.tile_m, c.tile_n, c.stages, c.cluster_m, c.ring_slots, spelled(c.input), spelled(c.output),
-      spelled(c.a), spelled(c.b), spelled(c.output_mode), c.accumulate, c.prefetch_boxes,
-      c.partial_columns, spelled(c.split), c.trace);
+      c.tile_m, c.tile_n, c.tail_n, c.tile_k, c.stages, c.cluster_m, c.ring_slots, spelled(c.input),
+      spelled(c.output), spelled(c.a), spelled(c.b), spelled(c.output_mode), c.accumulate,
+      c.prefetch_boxes, c.partial_columns, spelled(c.split), c.trace);
 }
 
 /// The compilation fails where host and device would disagree.
@@ -72,6 +74,8 @@ std::string agreement_text(const Config& c) {
 }
 
 constexpr std::string_view kEntry =
+    "extern \"C\" __device__ ClaimCounters wgrad_claims[kClaimSlots];\n"
+    "__device__ ClaimCounters wgrad_claims[kClaimSlots];\n\n"
     "extern \"C\" __global__ void __launch_bounds__(threads_per_cta(kConfig), 1)\n"
     "    wgrad_sm90(const __grid_constant__ KernelParams params) {\n"
     "  wgrad::device::wgrad_sm90<kConfig>(params);\n"
@@ -81,9 +85,9 @@ constexpr std::string_view kEntry =
 
 KernelSource sm90_source(const Config& c) {
   KernelSource source;
-  source.name = fmt::format("wgrad_sm90 {}x{}x{} cluster {} {}", c.tile_m, c.tile_n, shared::kTileK,
-                            c.cluster_m,
-                            c.split == shared::WarpgroupSplit::kTiles ? "pingpong" : "cooperative");
+  source.name =
+      fmt::format("wgrad_sm90 {}x{}x{} cluster {} {}", c.tile_m, c.tile_n, c.tile_k, c.cluster_m,
+                  c.split == shared::WarpgroupSplit::kTiles ? "pingpong" : "cooperative");
   source.entry = "wgrad_sm90";
   source.text = fmt::format(
       "#include \"wgrad/kernels/wgrad_sm90.cuh\"\n\nusing namespace wgrad::shared;\n\n{}\n{}\n{}",

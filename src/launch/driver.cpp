@@ -31,6 +31,7 @@ std::string bind(DriverApi& api, const core::SharedLibrary& library) {
   bind(api.context_get_device, "cuCtxGetDevice");
   bind(api.stream_get_context, "cuStreamGetCtx");
   bind(api.stream_is_capturing, "cuStreamIsCapturing");
+  bind(api.stream_get_id, "cuStreamGetId");
   bind(api.stream_synchronize, "cuStreamSynchronize");
   bind(api.exchange_capture_mode, "cuThreadExchangeStreamCaptureMode");
   bind(api.copy_to_host_async, "cuMemcpyDtoHAsync_v2");
@@ -39,6 +40,7 @@ std::string bind(DriverApi& api, const core::SharedLibrary& library) {
   bind(api.pointer_attribute, "cuPointerGetAttribute");
   bind(api.library_load_data, "cuLibraryLoadData");
   bind(api.library_get_kernel, "cuLibraryGetKernel");
+  bind(api.library_get_global, "cuLibraryGetGlobal");
   bind(api.kernel_set_attribute, "cuKernelSetAttribute");
   bind(api.kernel_get_function, "cuKernelGetFunction");
   bind(api.tensor_map_encode, "cuTensorMapEncodeTiled");

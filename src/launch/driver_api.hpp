@@ -84,6 +84,7 @@ struct DriverApi {
   CuResult (*context_get_device)(CuDevice*) = nullptr;
   CuResult (*stream_get_context)(CuStream, CuContext*) = nullptr;
   CuResult (*stream_is_capturing)(CuStream, int*) = nullptr;
+  CuResult (*stream_get_id)(CuStream, unsigned long long*) = nullptr;
   CuResult (*stream_synchronize)(CuStream) = nullptr;
   CuResult (*exchange_capture_mode)(int*) = nullptr;
   CuResult (*copy_to_host_async)(void*, CuAddress, std::size_t, CuStream) = nullptr;
@@ -93,6 +94,7 @@ struct DriverApi {
   CuResult (*library_load_data)(CuLibrary*, const void*, int*, void**, unsigned, int*, void**,
                                 unsigned) = nullptr;
   CuResult (*library_get_kernel)(CuKernel*, CuLibrary, const char*) = nullptr;
+  CuResult (*library_get_global)(CuAddress*, std::size_t*, CuLibrary, const char*) = nullptr;
   CuResult (*kernel_set_attribute)(int, int, CuKernel, CuDevice) = nullptr;
   CuResult (*kernel_get_function)(CuFunction*, CuKernel) = nullptr;
   CuResult (*tensor_map_encode)(shared::TensorMap*, int type, std::uint32_t rank, void* address,

@@ -13,6 +13,7 @@ namespace wgrad::launch {
 namespace {
 
 constexpr int kArch = 90;
+constexpr const char* kClaims = "wgrad_claims";  // src/codegen/sm90_source.cpp
 
 std::string_view compiler_of(std::string_view key) {
   constexpr std::string_view kMark = "-nvrtc";
@@ -25,13 +26,13 @@ std::string_view compiler_of(std::string_view key) {
 LoadedKernel::LoadedKernel(Runtime& runtime, KernelImage image)
     : runtime_(runtime),
       image_(std::move(image)),
+      claims_(static_cast<std::size_t>(runtime.device_count())),
       ready_(
           std::make_unique<std::atomic<bool>[]>(static_cast<std::size_t>(runtime.device_count()))) {
   const DriverApi& api = runtime_.api();
-  CuLibrary library = nullptr;
-  check_load(api.library_load_data(&library, image_.cubin.data(), nullptr, nullptr, 0, nullptr,
+  check_load(api.library_load_data(&library_, image_.cubin.data(), nullptr, nullptr, 0, nullptr,
                                    nullptr, 0));
-  check_load(api.library_get_kernel(&kernel_, library, image_.entry.c_str()));
+  check_load(api.library_get_kernel(&kernel_, library_, image_.entry.c_str()));
 }
 
 void LoadedKernel::check_load(CuResult result) const {
@@ -64,7 +65,17 @@ void LoadedKernel::make_ready(int device) {
         api.kernel_set_attribute(kCuMaxDynamicSharedSizeBytes, image_.smem_bytes, kernel_, device),
         fmt::format("CUDA device {} gives a CTA no {} bytes of shared memory", device,
                     image_.smem_bytes));
+  std::size_t bytes = 0;
+  check_load(api.library_get_global(&claims_[static_cast<std::size_t>(device)], &bytes, library_,
+                                    kClaims));
   ready_[static_cast<std::size_t>(device)].store(true, std::memory_order_release);
+}
+
+CuAddress LoadedKernel::claims(int device, CuStream stream) {
+  const int slot = slots_.take(runtime_.api(), stream);
+  if (slot == ClaimSlots::kNone) return 0;
+  return claims_[static_cast<std::size_t>(device)] +
+         static_cast<CuAddress>(slot) * sizeof(shared::ClaimCounters);
 }
 
 }  // namespace wgrad::launch

@@ -5,7 +5,9 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
+#include "launch/claim_slots.hpp"
 #include "launch/runtime.hpp"
 
 namespace wgrad::launch {
@@ -28,6 +30,9 @@ class LoadedKernel {
     return ready_[static_cast<std::size_t>(device)].load(std::memory_order_acquire);
   }
 
+  /// Counters for a launch into `stream`, on a device made ready; 0: none are left.
+  CuAddress claims(int device, CuStream stream);
+
   /// What cuLaunchKernelEx takes.
   CuFunction function() const noexcept { return reinterpret_cast<CuFunction>(kernel_); }
 
@@ -36,7 +41,10 @@ class LoadedKernel {
 
   Runtime& runtime_;
   KernelImage image_;
+  CuLibrary library_ = nullptr;
   CuKernel kernel_ = nullptr;
+  ClaimSlots slots_;
+  std::vector<CuAddress> claims_;  ///< of slot 0 on each device
   std::mutex mutex_;
   std::unique_ptr<std::atomic<bool>[]> ready_;
 };

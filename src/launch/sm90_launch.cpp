@@ -106,6 +106,7 @@ void Sm90Launch::launch(const Operands& o) const {
   shared::KernelParams params = static_params_;
   set_operands(params, o, device);
   set_maps(params, o);
+  if (config_.kernel.cluster_m == 1) params.claims = kernel_->claims(device, stream);
   start(params, stream);
 }
 

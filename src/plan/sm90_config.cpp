@@ -12,9 +12,10 @@
 namespace wgrad::plan {
 namespace {
 
-constexpr int kTileWidths[] = {256, 192, 128, 64};
+constexpr int kTileWidths[] = {64, 128, 192, 256};
 constexpr int kTileRows = 128;
-constexpr int kMostSms = 1024;  // no chip has more; keeps raster arithmetic in int
+constexpr int kShortStage = 32;  // tokens: more, shorter stages hide more of the copies' latency
+constexpr int kMostSms = 1024;   // no chip has more; keeps raster arithmetic in int
 
 shared::OperandLayout layout_of(Major major, InputOrder order, std::int64_t extent) {
   if (major == Major::kMn) return shared::mn_major_layout(extent);
@@ -49,7 +50,10 @@ shared::Config kernel_config(const Problem& p, int tile_n, int cluster_m,
                                                          : shared::OutputMode::kDense;
   c.accumulate = p.accumulate;
   c.partial_columns = shared::needs_partial_columns(c.output, p.n);
-  c.ring_slots = tile_n == 256 ? 2 : 4;
+  c.tail_n = shared::tail_columns(tile_n, p.n);
+  const bool token_major = shared::is_mn_major(c.a) && shared::is_mn_major(c.b);
+  c.tile_k = token_major ? kShortStage : shared::kTileK;
+  c.ring_slots = tile_n == 256 ? 2 : tile_n == 128 ? 3 : 4;
   c.stages = shared::max_stages(c);
   return c;
 }
@@ -83,7 +87,7 @@ std::int64_t smem_bytes(const shared::Config& c) {
 std::vector<shared::Config> allowed_configs(const Problem& p) {
   std::vector<shared::Config> out;
   for (const int tile_n : kTileWidths) {
-    for (const int cluster_m : {2, 1}) {
+    for (const int cluster_m : {1, 2}) {
       if (!tiling_allows(p.tiling, tile_n, cluster_m)) continue;
       for (const auto split : {shared::WarpgroupSplit::kRows, shared::WarpgroupSplit::kTiles}) {
         const shared::Config c = kernel_config(p, tile_n, cluster_m, split);
@@ -115,9 +119,8 @@ std::string summary(const Sm90Config& config) {
   const shared::Config& c = config.kernel;
   return fmt::format(
       "sm90 {}x{}x{} {}, {} stages, cluster {}x1, ring {}, raster {}, grid {}, {} KiB", c.tile_m,
-      c.tile_n, shared::kTileK,
-      c.split == shared::WarpgroupSplit::kTiles ? "pingpong" : "cooperative", c.stages, c.cluster_m,
-      c.ring_slots, config.raster_m, config.grid, config.smem_bytes / 1024);
+      c.tile_n, c.tile_k, c.split == shared::WarpgroupSplit::kTiles ? "pingpong" : "cooperative",
+      c.stages, c.cluster_m, c.ring_slots, config.raster_m, config.grid, config.smem_bytes / 1024);
 }
 
 }  // namespace wgrad::plan

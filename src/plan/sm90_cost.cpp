@@ -9,21 +9,27 @@
 namespace wgrad::plan {
 namespace {
 
-// Rates of one multiprocessor a clock, except where stated. Sources: docs/design/performance.md.
-constexpr double kClock = 1.5e9;                   // Hz, sustained under load
+// Rates of one multiprocessor a clock, except where stated. Sources: docs/design/performance.md,
+// docs/notes/2026-11-29-predicted-and-measured.md.
+constexpr double kClock = 1.5e9;                   // Hz, sustained under load and the power limit
 constexpr double kFlops = 4096;                    // dense 16-bit tensor core
 constexpr double kSharedBytes = 128;               // wgmma reads of shared memory
-constexpr double kCopyBytes = 48;                  // copy engine from L2
+constexpr double kCopyBytes = 64;                  // copy engine from L2
 constexpr double kMisalignedCopyBytes = 28;        // the same, K-major boxes off the 128-byte grid
 constexpr double kLoaderBytes = 10;                // ordinary loads of ragged K-major operands
 constexpr double kStoreBytes = 32;                 // tile to L2
 constexpr double kMemoryBytesPerSecond = 4.07e12;  // whole device, H200
-constexpr double kTileClocks = 300;                // filling the tensor cores' pipe again
+constexpr double kTileClocks = 250;                // filling the tensor cores' pipe again
 constexpr double kLaunchSeconds = 4e-6;
 // Share of the shorter of two activities that its overlap with the longer one does not hide.
-constexpr double kFeedLoss = 0.15;     // operand loads behind wgmma
-constexpr double kEpilogueLoss = 0.1;  // a pingpong epilogue behind the other's main loop
-constexpr double kMemoryLoss = 0.1;    // device memory behind everything
+constexpr double kFeedLoss = 0.12;      // operand loads behind wgmma
+constexpr double kEpilogueLoss = 0.05;  // a pingpong epilogue behind the other's main loop
+constexpr double kMemoryLoss = 0.35;    // device memory behind everything: they share the power
+// Tiles that the last CTA is behind the average one: one expert of many can be much longer.
+constexpr double kTailTiles = 0.5;
+constexpr double kTailTilesPerExpert = 1.0 / 16;
+constexpr double kMostTailTiles = 4;
+constexpr double kDealtInTurn = 1.06;  // what pairs of CTAs lose to those that claim their tiles
 
 struct TileClocks {
   double multiply = 0;
@@ -46,33 +52,43 @@ double copy_rate(shared::OperandLayout layout) {
   }
 }
 
-/// Stages of an expert of average length; half a stage is lost at its ragged end.
-double stages_per_tile(const Problem& p) {
+/// Tokens of an expert of average length; half a stage is lost at its ragged end.
+double tokens_per_tile(const shared::Config& c, const Problem& p) {
   if (p.tokens == 0) return 0;
-  return static_cast<double>(p.tokens) / static_cast<double>(p.experts) / shared::kTileK + 0.5;
+  return static_cast<double>(p.tokens) / static_cast<double>(p.experts) + c.tile_k / 2.0;
+}
+
+/// Columns that are multiplied of a tile, the mean over a row of tiles.
+double mean_width(const shared::Config& c, const Problem& p) {
+  const auto tiles = static_cast<double>(ceil_div(p.n, c.tile_n));
+  return c.tail_n == 0 ? c.tile_n : ((tiles - 1) * c.tile_n + c.tail_n) / tiles;
 }
 
 TileClocks tile_clocks(const shared::Config& c, const Problem& p) {
-  const double stages = stages_per_tile(p);
+  const double tokens = tokens_per_tile(c, p);
   const double m = c.tile_m;
-  const double n = c.tile_n;
-  const double row = shared::kTileK * shared::kInputBytes;  // bytes of one row of a stage
+  const double n = mean_width(c, p);
+  const double row = shared::kInputBytes;  // bytes of one token of a row
   const double bands = m / shared::kWarpgroupRows;
   const double read = bands * (shared::kWarpgroupRows + n) * row;
   const double b_rows = shared::uses_multicast(c) ? n / 2 : n;
   TileClocks clocks;
-  clocks.multiply = stages * std::max(2 * m * n * shared::kTileK / kFlops, read / kSharedBytes);
-  clocks.feed = stages * (m * row / copy_rate(c.a) + b_rows * row / copy_rate(c.b));
+  clocks.multiply = tokens * std::max(2 * m * n / kFlops, read / kSharedBytes);
+  clocks.feed = tokens * (m * row / copy_rate(c.a) + b_rows * row / copy_rate(c.b));
   const double passes = shared::reads_output(c) ? 3 : shared::reduces_output(c) ? 2 : 1;
   clocks.epilogue = passes * m * n * shared::output_bytes(c) / kStoreBytes;
   return clocks;
 }
 
-double waves(const shared::Config& c, const Problem& p, const DeviceSpec& device) {
-  const std::int64_t rows = ceil_div(p.m, c.tile_m * c.cluster_m);
-  const auto tiles =
-      static_cast<double>(rows * ceil_div(p.n, c.tile_n)) * static_cast<double>(p.experts);
-  return std::ceil(tiles / std::max(1, device.sm_count / c.cluster_m));
+/// Tiles that the busiest CTA computes. Single CTAs claim them, so the last ones differ by a tile
+/// or so; pairs are dealt theirs.
+double tiles_of_a_cta(const shared::Config& c, const Problem& p, const DeviceSpec& device) {
+  const auto rows = static_cast<double>(ceil_div(p.m, c.tile_m * c.cluster_m));
+  const auto columns = static_cast<double>(ceil_div(p.n, c.tile_n));
+  const auto experts = static_cast<double>(p.experts);
+  const double mean = rows * columns * experts / std::max(1, device.sm_count / c.cluster_m);
+  const double tail = kTailTiles + std::min(experts * kTailTilesPerExpert, kMostTailTiles);
+  return c.cluster_m > 1 ? std::ceil(mean) * kDealtInTurn + tail : std::max(1.0, mean + tail);
 }
 
 /// Inputs once, outputs once, or twice where they are added to.
@@ -117,7 +133,7 @@ std::string_view name(Sm90Bound bound) noexcept {
 Sm90Cost sm90_cost(const shared::Config& c, const Problem& p, const DeviceSpec& device) {
   const TileClocks clocks = tile_clocks(c, p);
   const double tile = tile_time(c, clocks);
-  const double compute = waves(c, p, device) * tile / kClock;
+  const double compute = tiles_of_a_cta(c, p, device) * tile / kClock;
   const double memory = memory_seconds(c, p);
   const Sm90Bound bound = memory > compute ? Sm90Bound::kMemory : bound_of(clocks);
   return {(overlapped(compute, memory, kMemoryLoss) + kLaunchSeconds) * 1e3, bound};

@@ -48,7 +48,7 @@ TEST_F(Precompile, FillsTheDiskCacheOnceForEachKernel) {
   EXPECT_EQ(entries(), 1U);
   const PrecompiledKernel& kernel = kernels[0];
   EXPECT_TRUE(std::filesystem::exists(kernel.path)) << kernel.path;
-  EXPECT_EQ(kernel.plan.substr(0, 15), "sm90 128x64x64 ");
+  EXPECT_EQ(kernel.plan.substr(0, 15), "sm90 128x64x32 ");
   EXPECT_EQ(kernel.registers, 168);
   EXPECT_EQ(kernel.spill_bytes, 0);
   EXPECT_EQ(kernel.compiler_remarks, "");

@@ -20,6 +20,8 @@ bool has(const std::string& text, const std::string& part) {
 TEST(Sm90Source, NamesEveryFieldOfTheConfig) {
   Config c;
   c.tile_n = 192;
+  c.tail_n = 64;
+  c.tile_k = 32;
   c.stages = 3;
   c.cluster_m = 2;
   c.ring_slots = 4;
@@ -34,15 +36,15 @@ TEST(Sm90Source, NamesEveryFieldOfTheConfig) {
   c.split = shared::WarpgroupSplit::kTiles;
   c.trace = true;
   const KernelSource source = sm90_source(c);
-  EXPECT_TRUE(
-      has(source.text,
-          "constexpr Config kConfig{\n"
-          "    .tile_m = 128, .tile_n = 192, .stages = 3, .cluster_m = 2, .ring_slots = 4,\n"
-          "    .input = InputType::kFp16, .output = OutputType::kFp32,\n"
-          "    .a = OperandLayout::kKMajor, .b = OperandLayout::kMnMajor,\n"
-          "    .output_mode = OutputMode::kDiscrete, .accumulate = true, .prefetch_boxes = "
-          "6, .partial_columns = true,\n"
-          "    .split = WarpgroupSplit::kTiles, .trace = true};\n"))
+  EXPECT_TRUE(has(source.text,
+                  "constexpr Config kConfig{\n"
+                  "    .tile_m = 128, .tile_n = 192, .tail_n = 64, .tile_k = 32, .stages = 3, "
+                  ".cluster_m = 2, .ring_slots = 4,\n"
+                  "    .input = InputType::kFp16, .output = OutputType::kFp32,\n"
+                  "    .a = OperandLayout::kKMajor, .b = OperandLayout::kMnMajor,\n"
+                  "    .output_mode = OutputMode::kDiscrete, .accumulate = true, .prefetch_boxes = "
+                  "6, .partial_columns = true,\n"
+                  "    .split = WarpgroupSplit::kTiles, .trace = true};\n"))
       << source.text;
   EXPECT_TRUE(has(source.text, std::to_string(shared::smem_layout(c).total) + "u"));
   EXPECT_TRUE(has(source.text, "extern \"C\" __global__"));
@@ -61,6 +63,8 @@ std::vector<Config> neighbours() {
     (..., (out.emplace_back().*field = values));
   };
   add(&Config::tile_n, 64, 128, 192);
+  add(&Config::tail_n, 64, 128, 192);
+  add(&Config::tile_k, 32);
   add(&Config::stages, 2, 3);
   add(&Config::cluster_m, 2);
   add(&Config::ring_slots, 3, 4);

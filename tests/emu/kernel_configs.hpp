@@ -65,6 +65,19 @@ inline constexpr shared::Config kKernelConfigs[] = {
      .a = shared::OperandLayout::kMnMajor,
      .b = shared::OperandLayout::kKMajorRagged,
      .split = shared::WarpgroupSplit::kTiles},
+    {.tile_n = 192,
+     .tail_n = 64,
+     .tile_k = 32,
+     .stages = 4,
+     .ring_slots = 4,
+     .split = shared::WarpgroupSplit::kTiles},
+    {.tile_n = 128,
+     .tail_n = 64,
+     .tile_k = 32,
+     .stages = 3,
+     .cluster_m = 2,
+     .output = shared::OutputType::kFp32,
+     .accumulate = true},
 };
 
 }  // namespace wgrad::test

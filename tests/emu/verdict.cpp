@@ -19,6 +19,7 @@ Verdict verdict(const KernelCase& k) {
   shared::FaultRecord record{};
   backends::EmuSettings settings;
   settings.sm_count = k.sms;
+  settings.claim_tiles = k.seed % 4 != 1;
   settings.adversary = {.seed = k.seed, .step_limit = 20'000'000};
   const emu::Outcome outcome =
       backends::launch_emulated(kernel, full.problem, instance.operands(), settings, record);

@@ -81,6 +81,9 @@ struct FakeFunctions {
   static CuResult stream_is_capturing(CuStream, int* status) {
     return call("stream_is_capturing", [&] { *status = fake->capture_status; });
   }
+  static CuResult stream_get_id(CuStream stream, unsigned long long* id) {
+    return call("stream_get_id", [&] { *id = reinterpret_cast<std::uintptr_t>(stream) + 100; });
+  }
   static CuResult stream_synchronize(CuStream) {
     return call("stream_synchronize", [] {});
   }
@@ -115,6 +118,14 @@ struct FakeFunctions {
   }
   static CuResult library_get_kernel(CuKernel* kernel, CuLibrary, const char*) {
     return call("library_get_kernel", [&] { *kernel = handle_of<CuKernel>(2, 0x3000); });
+  }
+  static CuResult library_get_global(CuAddress* address, std::size_t* bytes, CuLibrary,
+                                     const char* name) {
+    if (std::string_view(name) != "wgrad_claims") return 1;
+    return call("library_get_global", [&] {
+      *address = FakeDriver::claims(device_in(contexts.back()));
+      *bytes = sizeof(shared::ClaimCounters) * shared::kClaimSlots;
+    });
   }
   static CuResult kernel_set_attribute(int attribute, int value, CuKernel, CuDevice device) {
     if (attribute != kCuMaxDynamicSharedSizeBytes) return 1;
@@ -205,6 +216,7 @@ FakeDriver::FakeDriver() {
           F::context_get_device,
           F::stream_get_context,
           F::stream_is_capturing,
+          F::stream_get_id,
           F::stream_synchronize,
           F::exchange_capture_mode,
           F::copy_to_host_async,
@@ -213,6 +225,7 @@ FakeDriver::FakeDriver() {
           F::pointer_attribute,
           F::library_load_data,
           F::library_get_kernel,
+          F::library_get_global,
           F::kernel_set_attribute,
           F::kernel_get_function,
           F::tensor_map_encode,

@@ -53,6 +53,11 @@ class FakeDriver {
   /// Memory that pointer_attribute() knows to be on `device`.
   void* memory(int device, std::size_t bytes);
 
+  /// Of the loaded kernel's global on `device`.
+  static CuAddress claims(int device) {
+    return static_cast<CuAddress>(0x900000000 + 0x100000 * device);
+  }
+
   int capture_status = 0;
   std::vector<int> archs = {90, 90, 80};
   std::map<std::string, CuResult> failures;  ///< what a function returns instead of working

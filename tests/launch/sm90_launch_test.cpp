@@ -126,8 +126,9 @@ TEST_F(LaunchTest, AWarmCallOnlyLaunches) {
   op.launch(o);
   fake_.forget_calls();
   op.launch(o);
-  EXPECT_EQ(fake_.calls(), (std::vector<std::string>{"context_get_current", "context_get_device",
-                                                     "launch_kernel"}));
+  EXPECT_EQ(fake_.calls(),
+            (std::vector<std::string>{"context_get_current", "context_get_device",
+                                      "stream_is_capturing", "stream_get_id", "launch_kernel"}));
 }
 
 TEST_F(LaunchTest, TheFirstCallLoadsAndAllocatesNothing) {
@@ -136,8 +137,59 @@ TEST_F(LaunchTest, TheFirstCallLoadsAndAllocatesNothing) {
   fake_.forget_calls();
   op.launch(operands(p));
   const std::set<std::string> allowed = {"context_get_current", "context_get_device",
-                                         "tensor_map_encode", "launch_kernel"};
+                                         "tensor_map_encode",   "stream_is_capturing",
+                                         "stream_get_id",       "launch_kernel"};
   for (const std::string& call : fake_.calls()) EXPECT_TRUE(allowed.contains(call)) << call;
+}
+
+/// Tiles are claimed from counters that no launch running at the same time shares.
+TEST_F(LaunchTest, LaunchesOfOneStreamShareACounterAndOthersDoNot) {
+  const Problem p = plain();
+  const auto op = prepare(p);
+  Operands o = operands(p);
+  for (const int stream : {0, 1, 0, 1}) {
+    o.stream = fake_.stream(stream);
+    op.launch(o);
+  }
+  const auto claims = [&](std::size_t launch) { return fake_.launches[launch].params.claims; };
+  EXPECT_GE(claims(0), FakeDriver::claims(0));
+  EXPECT_EQ(claims(2), claims(0));
+  EXPECT_EQ(claims(3), claims(1));
+  EXPECT_GE(std::max(claims(0), claims(1)) - std::min(claims(0), claims(1)),
+            sizeof(shared::ClaimCounters));
+}
+
+TEST_F(LaunchTest, EveryCapturedLaunchHasACounterOfItsOwnUntilTheyAreUsedUp) {
+  const Problem p = plain();
+  const auto op = prepare(p);
+  const Operands o = operands(p);
+  op.launch(o);
+  fake_.capture_status = 1;
+  std::set<shared::u64> seen = {fake_.launches[0].params.claims};
+  constexpr int kCaptures = shared::kClaimSlots - ClaimSlots::kStreams;
+  for (int i = 0; i < kCaptures; ++i) op.launch(o);
+  for (const RecordedLaunch& launch : fake_.launches) seen.insert(launch.params.claims);
+  EXPECT_EQ(seen.size(), static_cast<std::size_t>(kCaptures) + 1);
+  EXPECT_EQ(*seen.rbegin(), FakeDriver::claims(0) + 8 * (shared::kClaimSlots - 1));
+  op.launch(o);
+  EXPECT_EQ(fake_.launches.back().params.claims, 0U) << "dealt out in turn";
+}
+
+TEST_F(LaunchTest, WithoutANameForTheStreamTilesAreDealtOutInTurn) {
+  const Problem p = plain();
+  const auto op = prepare(p);
+  fake_.failures["stream_get_id"] = 1;
+  op.launch(operands(p));
+  fake_.failures = {{"stream_is_capturing", 906}};
+  op.launch(operands(p));
+  for (const RecordedLaunch& launch : fake_.launches) EXPECT_EQ(launch.params.claims, 0U);
+}
+
+TEST_F(LaunchTest, PairsOfCtasAreDealtTheirTiles) {
+  Problem p = plain();
+  p.tiling = {256, 128, 0, 0};
+  prepare(p).launch(operands(p));
+  EXPECT_EQ(fake_.launches[0].params.claims, 0U);
 }
 
 TEST_F(LaunchTest, NewAddressesMakeNewMaps) {

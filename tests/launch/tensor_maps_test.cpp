@@ -23,7 +23,7 @@ TEST(TensorMaps, PassTheRecipeOn) {
   EXPECT_EQ(map.address, 0x7000U);
   EXPECT_EQ(map.dims, (std::vector<std::uint64_t>{640, 384, 1 << 30, 1 << 30}));
   EXPECT_EQ(map.strides, (std::vector<std::uint64_t>{1280, 16, std::uint64_t{1} << 34}));
-  EXPECT_EQ(map.box, (std::vector<std::uint32_t>{64, 64, 1, 1}));
+  EXPECT_EQ(map.box, (std::vector<std::uint32_t>{64, 16, 1, 1}));
 }
 
 TEST(TensorMaps, NoRecipeNoCall) {
@@ -40,7 +40,7 @@ TEST(TensorMaps, ARefusedRecipeIsShown) {
   } catch (const RuntimeError& error) {
     EXPECT_EQ(std::string(error.what()),
               "wgrad: no tensor map for address 0x7008, dimensions [640, 384, 1073741824, "
-              "1073741824], byte strides [1280, 16, 17179869184], box [64, 64, 1, 1]: as planned "
+              "1073741824], byte strides [1280, 16, 17179869184], box [64, 16, 1, 1]: as planned "
               "(CUDA_ERROR_FAKE)");
   }
 }

@@ -4,6 +4,7 @@
 
 #include "wgrad/kernels/epilogue.cuh"
 #include "wgrad/kernels/mask.cuh"
+#include "wgrad/kernels/work_queue.cuh"
 #include "wgrad/prim/tile.cuh"
 
 namespace wgrad::device {
@@ -12,8 +13,11 @@ template <Config kConfig>
 struct Consumer {
   static constexpr bool kPingpong = kConfig.split == WarpgroupSplit::kTiles;
   static constexpr u32 kBands = u32(bands_per_warpgroup(kConfig));
-  static constexpr u32 kBothWarpgroups = 1;  // named barrier
-  static constexpr i32 kPrefetchLead = 2;    // k blocks before the end of the main loop
+  static constexpr u32 kTailColumns = u32(kConfig.tail_n > 0 ? kConfig.tail_n : kConfig.tile_n);
+  static constexpr u32 kBothWarpgroups = 1;  // named barriers: one for all math threads,
+  static constexpr u32 kOwnWarpgroup = 2;    // and one for each warpgroup from here on
+  static constexpr i32 kPrefetchLead =
+      128 / kConfig.tile_k;  // k blocks before the end of the main loop
   using A = TileA<kConfig>;
   using B = TileB<kConfig>;
 
@@ -21,48 +25,55 @@ struct Consumer {
   Pipeline<kConfig> pipeline;
   Turns<kConfig> turns;
   Epilogue<kConfig> epilogue;
+  WorkQueue<kConfig> queue;
   u32 thread;     // among the math threads
   u32 warpgroup;  // among the math warpgroups
   StageCursor<kConfig> at{};
 
   // One stage: four k steps in one group, left in flight. `keep` 0 starts a new sum.
+  template <u32 kColumns>
   WGRAD_DEVICE void multiply_stage(Accumulators<kConfig>& d, u32 stage, u32 keep) const {
     const u32 first_band = kPingpong ? 0 : warpgroup;
     const u64 a = A::descriptor(pipeline.a(stage) + first_band * A::kBandBytes);
     const u64 b = B::descriptor(pipeline.b(stage));
     arch::wgmma_fence();
 #pragma unroll
-    for (u32 s = 0; s < kSteps; ++s) {
+    for (u32 s = 0; s < kSteps<kConfig>; ++s) {
 #pragma unroll
       for (u32 band = 0; band < kBands; ++band) {
         arch::wgmma_k16<kConfig.input, A::kTranspose, B::kTranspose>(
-            d.band[band], a + A::band(band) + A::step(s), b + B::step(s), s == 0 ? keep : 1);
+            d.template columns<kColumns>(band), a + A::band(band) + A::step(s), b + B::step(s),
+            s == 0 ? keep : 1);
       }
     }
     arch::wgmma_commit();
   }
 
-  WGRAD_DEVICE void mask(const Work& w, i32 block) {
+  WGRAD_DEVICE void mask(const Work& w, i32 token) {
     const u32 begin = epilogue.trace.now();
-    const u32 barrier = kPingpong ? epilogue.ring.named_barrier() : kBothWarpgroups;
+    const u32 barrier = kPingpong ? kOwnWarpgroup + warpgroup : kBothWarpgroups;
     const u32 among = kPingpong ? thread % kWarpgroupThreads : thread;
-    mask_stage<kConfig>(pipeline, at.slot, w, w.first + block * kTileK, among, barrier);
+    mask_stage<kConfig>(pipeline, at.slot, w, token, among, barrier);
     epilogue.trace.record(TraceKind::kMask, at.slot, begin);
   }
 
-  // All k blocks of a tile, the tile-th of this warpgroup. A stage is released one block late, when
-  // the next group is already running.
+  // All k blocks of a tile, the tile-th of this warpgroup; only the first kColumns columns of it. A
+  // stage is released one block late, when the next group is already running.
+  template <u32 kColumns>
   WGRAD_DEVICE void multiply(Accumulators<kConfig>& d, const Work& w, u32 tile) {
     auto& trace = epilogue.trace;
     u32 previous = 0, begun = 0;  // the stage that is being multiplied, and since when
+    at = {};
+    at.skip(w.position);
     if constexpr (kPingpong) {
       trace.span(TraceKind::kWaitTurn, warpgroup, [&] { turns.wait(warpgroup, tile); });
     }
     for (i32 block = 0; block < w.blocks; ++block, at.advance()) {
       trace.span(TraceKind::kWaitFull, at.slot, [&] { pipeline.wait_full(at); });
-      if constexpr (aligns_first_token(kConfig)) mask(w, block);
+      if constexpr (aligns_first_token(kConfig))
+        mask(w, first_token<kConfig>(cta.params, w) + block * kConfig.tile_k);
       const u32 begin = trace.now();
-      multiply_stage(d, at.slot, block == 0 ? 0 : 1);
+      multiply_stage<kColumns>(d, at.slot, block == 0 ? 0 : 1);
       if (block > 0) {
         arch::wgmma_wait<1>();
         trace.record(TraceKind::kMultiply, previous, begun);
@@ -71,7 +82,8 @@ struct Consumer {
         epilogue.fetch_first(w);
       }
       if constexpr (reduces_output(kConfig)) {
-        if (block == max_of(w.blocks - kPrefetchLead, 0)) epilogue.prefetch_first(w);
+        if (block == max_of(w.blocks - kPrefetchLead, 0))
+          epilogue.prefetch_first(queue.read_again());
       }
       previous = at.slot;
       begun = begin;
@@ -85,22 +97,26 @@ struct Consumer {
     }
   }
 
+  // Pingpong: every other tile is the other warpgroup's.
   WGRAD_DEVICE void run() {
-    u32 turn = 0;  // tiles of this CTA so far
-    for (u32 index = cta.cluster; index < tile_count(cta.grid);
-         index += cta.cluster_count, ++turn) {
-      const Work w = work_at(cta, index);
-      if (kPingpong && turn % kMathWarpgroups != warpgroup) {
-        at.skip(u32(w.blocks));
-        continue;
-      }
+    if constexpr (kPingpong) queue.at.skip(warpgroup);
+    for (u32 tile = 0;;
+         ++tile, queue.at.skip(u32(kMathWarpgroups / warpgroups_per_tile(kConfig)))) {
       const u32 begin = epilogue.trace.now();
       Accumulators<kConfig> d;
+      const Work w = queue.read();
+      if (w.blocks < 0) break;
       if (w.blocks == 0) d.clear();
-      multiply(d, w, turn / kMathWarpgroups);
-      // Derived again rather than kept: 192 accumulators leave no room for it.
-      epilogue.write_out(d, kPingpong ? work_at(cta, index) : w);
-      epilogue.trace.record(TraceKind::kTile, index, begin);
+      if (kConfig.tail_n > 0 && cta.params.n - w.n0 <= kConfig.tail_n) {
+        multiply<kTailColumns>(d, w, tile);
+      } else {
+        multiply<u32(kConfig.tile_n)>(d, w, tile);
+      }
+      // Read again rather than kept: 192 accumulators leave no room for it.
+      const Work done = queue.read_again();
+      queue.let_go_together();
+      epilogue.write_out(d, done);
+      epilogue.trace.record(TraceKind::kTile, tile, begin);
     }
     epilogue.finish();
   }
@@ -110,13 +126,13 @@ struct Consumer {
 template <Config kConfig>
 WGRAD_DEVICE void consume(const Cta<kConfig>& cta, u32 thread) {
   const u32 warpgroup = arch::warp_uniform(thread / kWarpgroupThreads);
-  const u32 row = kConfig.split == WarpgroupSplit::kRows ? warpgroup * kWarpgroupRows : 0;
+  const u32 warp = arch::warp_uniform(thread / 32);
+  const u32 rows = kConfig.split == WarpgroupSplit::kRows ? warp : warp % (kWarpgroupThreads / 32);
   const Epilogue<kConfig> epilogue{cta.params,
-                                   {cta.smem, warpgroup, {}},
-                                   thread % kWarpgroupThreads,
-                                   i32(row),
+                                   {cta.smem, warp, {}},
+                                   i32(rows) * kWarpRows,
                                    Trace<kConfig>::template start<kConfig>(cta.params)};
-  Consumer<kConfig>{cta, {cta.smem}, {cta.smem}, epilogue, thread, warpgroup}.run();
+  Consumer<kConfig>{cta, {cta.smem}, {cta.smem}, epilogue, {cta.smem}, thread, warpgroup}.run();
 }
 
 }  // namespace wgrad::device

@@ -20,17 +20,17 @@ WGRAD_DEVICE void store_element(u64 address, float value) {
   }
 }
 
-// A warpgroup: 64 rows from `row` on.
+// A warp: its 16 rows from `row` on.
 template <Config kConfig, u32 kCount>
-WGRAD_DEVICE void write_edge(const KernelParams& p, const Work& w, i32 row, u32 warp,
+WGRAD_DEVICE void write_edge(const KernelParams& p, const Work& w, i32 row,
                              const float (&d)[kCount]) {
   const i32 first = boxed_columns(kConfig, p.n);
-  if (!w.stores || first < w.n0 || first >= w.n0 + kConfig.tile_n) return;
+  if (first < w.n0 || first >= w.n0 + kConfig.tile_n) return;
   const i32 lane = i32(arch::lane_index());
 #pragma unroll
   for (i32 i = 0; i < i32(kCount); ++i) {
     const i32 column = w.n0 + i / 4 * 8 + lane % 4 * 2 + i % 2;
-    const i32 r = row + i32(warp) * 16 + lane / 4 + i % 4 / 2 * 8;
+    const i32 r = row + lane / 4 + i % 4 / 2 * 8;
     if (column < first || column >= p.n || r >= p.m) continue;
     store_element<kConfig>(
         w.address + u64(i64{r} * p.row_pitch_bytes) + u64(column) * output_bytes(kConfig), d[i]);

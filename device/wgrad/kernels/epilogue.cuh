@@ -1,6 +1,6 @@
-// Writing a finished tile out: box after box through the warpgroup's output ring, drained by the
-// copy engine under the next tile's main loop. Boxes are numbered band by band; those outside the
-// matrix are left out.
+// Writing a finished tile out: box after box through the warp's output ring, drained by the copy
+// engine under the next tile's main loop. A warp holds 16 rows of each 64-row band. Its boxes are
+// numbered band by band; those outside the matrix are left out.
 #pragma once
 
 #include "wgrad/kernels/edge.cuh"
@@ -19,11 +19,10 @@ struct Epilogue {
 
   const KernelParams& params;
   OutputRing<kConfig> ring;
-  u32 thread;  // of the warpgroup
-  i32 row;     // first row of the warpgroup in its tile
+  i32 row;  // the warp's first row in its tile
   Trace<kConfig> trace{};
 
-  WGRAD_DEVICE bool is_leader() const { return thread == 0; }
+  WGRAD_DEVICE static bool is_leader() { return arch::lane_index() == 0; }
   WGRAD_DEVICE i32 band_row(const Work& w, i32 band) const {
     return w.m0 + row + band * kWarpgroupRows;
   }
@@ -67,10 +66,11 @@ struct Epilogue {
     for (i32 number = 0; number < kSlots; ++number, slot.advance())
       fetch(w, slot.slot, boxes, number);
   }
+  // Box `number` has just been handed over from `slot`: the slot before it is free sooner.
   WGRAD_DEVICE void fetch_next(const Work& w, u32 slot, i32 boxes, i32 number) const {
     if (!is_leader()) return;
-    arch::wait_stores_read<0>();
-    fetch(w, slot, boxes, number);
+    arch::wait_stores_read<1>();
+    fetch(w, slot == 0 ? u32(kSlots) - 1 : slot - 1, boxes, number - 1 + kSlots);
   }
 
   template <i32 kBand, i32 kBox>
@@ -84,14 +84,15 @@ struct Epilogue {
       }
     });
     const u32 begin = trace.now();
-    write_box<kConfig, u32(kBox)>(ring.box(slot), thread / 32, d.band[kBand]);
+    write_box<kConfig, u32(kBox)>(ring.box(slot), d.band[kBand]);
     ring.submit(is_leader(), params.map_out,
                 box_coord<kConfig>(params, w, band_row(w, kBand), kBox));
     trace.record(TraceKind::kWriteBox, u32(kBand * kBoxes + kBox), begin);
     if constexpr (reduces_output(kConfig)) {
       if (is_leader()) prefetch(w, boxes, kBand * boxes + kBox + kConfig.prefetch_boxes);
     }
-    if constexpr (reads_output(kConfig)) fetch_next(w, slot, boxes, kBand * boxes + kBox + kSlots);
+    if constexpr (reads_output(kConfig) && kBand + kBox > 0)
+      fetch_next(w, slot, boxes, kBand * boxes + kBox);
   }
 
   // Boxes kBox, kBox + 1, ... of band kBand and the bands after it: indices into the accumulators
@@ -114,7 +115,7 @@ struct Epilogue {
     if constexpr (kConfig.partial_columns) {
 #pragma unroll
       for (i32 band = 0; band < kBands; ++band) {
-        write_edge<kConfig>(params, w, band_row(w, band), thread / 32, d.band[band]);
+        write_edge<kConfig>(params, w, band_row(w, band), d.band[band]);
       }
     }
   }

@@ -1,10 +1,9 @@
-// The producer: one thread walks the tiles and has the copy engine fill stage after stage.
+// The producer: one thread has the copy engine fill stage after stage, tile after tile.
 #pragma once
 
 #include "wgrad/kernels/loader.cuh"
 #include "wgrad/kernels/operand.cuh"
-
-#include "wgrad/kernels/work.cuh"
+#include "wgrad/kernels/scheduler.cuh"
 #include "wgrad/prim/pipeline.cuh"
 #include "wgrad/prim/tile.cuh"
 #include "wgrad/prim/trace.cuh"
@@ -26,8 +25,8 @@ struct Producer {
 
   WGRAD_DEVICE void load_a(u32 stage, const Work& w, i32 token) const {
     const Destination to{pipeline.a(stage), pipeline.full(stage)};
-    load_operand<kConfig.a, u32(kConfig.tile_m), u32(kTileK), false>(to, cta.params.map_a, w.m0,
-                                                                     token, w.tokens.end);
+    load_operand<kConfig.a, u32(kConfig.tile_m), u32(kConfig.tile_k), false>(
+        to, cta.params.map_a, w.m0, token, w.tokens.end);
   }
 
   // With multicast each CTA sends its half to both: half the tokens (MN-major) or half the rows
@@ -50,24 +49,46 @@ struct Producer {
   }
 
   // One thread; with a loader: all 128, of which the first also drives the copy engine.
-  WGRAD_DEVICE void run(u32 thread) const {
+  WGRAD_DEVICE void fill(StageCursor<kConfig>& at, Trace<kConfig>& trace, const Work& w,
+                         u32 thread) const {
+    const i32 first = first_token<kConfig>(cta.params, w);
+    for (i32 block = 0; block < w.blocks; ++block, at.advance()) {
+      const i32 token = first + block * kConfig.tile_k;
+      trace.span(TraceKind::kWaitEmpty, at.slot, [&] { pipeline.wait_empty(at); });
+      const u32 begin = trace.now();
+      if constexpr (uses_tma(kConfig)) {
+        if (thread == 0) copy_stage(at.slot, w, token);
+      }
+      if constexpr (uses_loader(kConfig))
+        load_ragged_stage<kConfig>(cta, pipeline, at.slot, thread, w, token);
+      trace.record(TraceKind::kCopy, at.slot, begin);
+    }
+  }
+
+  // One thread, beside a scheduler in another warp.
+  WGRAD_DEVICE void run() const {
     StageCursor<kConfig> at;
     auto trace = Trace<kConfig>::template start<kConfig>(cta.params);
+    for (WorkQueue<kConfig> queue{cta.smem};; queue.at.advance()) {
+      const Work w = queue.read();
+      if (w.blocks < 0) break;
+      queue.let_go();
+      fill(at, trace, w, 0);
+    }
+    trace.anchor();
+  }
 
-    for (u32 index = cta.cluster; index < tile_count(cta.grid); index += cta.cluster_count) {
-      const Work w = work_at(cta, index);
-
-      for (i32 block = 0; block < w.blocks; ++block, at.advance()) {
-        const i32 token = w.first + block * kTileK;
-        trace.span(TraceKind::kWaitEmpty, at.slot, [&] { pipeline.wait_empty(at); });
-        const u32 begin = trace.now();
-        if constexpr (uses_tma(kConfig)) {
-          if (thread == 0) copy_stage(at.slot, w, token);
-        }
-        if constexpr (uses_loader(kConfig))
-          load_ragged_stage<kConfig>(cta, pipeline, at.slot, thread, w, token);
-        trace.record(TraceKind::kCopy, at.slot, begin);
-      }
+  // All 128 threads, of which the first is the scheduler too.
+  WGRAD_DEVICE void run_loader(u32 thread) const {
+    StageCursor<kConfig> at;
+    auto trace = Trace<kConfig>::template start<kConfig>(cta.params);
+    Scheduler<kConfig> scheduler(cta);
+    for (WorkQueue<kConfig> queue{cta.smem};; queue.at.advance()) {
+      if (thread == 0) scheduler.advance();
+      const Work w = queue.read();
+      if (w.blocks < 0) break;
+      queue.let_go_together();
+      fill(at, trace, w, thread);
     }
     trace.anchor();
   }
@@ -76,7 +97,14 @@ struct Producer {
 // The producer warpgroup.
 template <Config kConfig>
 WGRAD_DEVICE void produce(const Cta<kConfig>& cta, u32 thread) {
-  if (uses_loader(kConfig) || thread == 0) Producer<kConfig>{cta, {cta.smem}}.run(thread);
+  const Producer<kConfig> producer{cta, {cta.smem}};
+  if constexpr (uses_loader(kConfig)) {
+    producer.run_loader(thread);
+  } else if (thread == 0) {
+    producer.run();
+  } else if (thread == 32) {
+    Scheduler<kConfig>(cta).run();
+  }
 }
 
 }  // namespace wgrad::device

@@ -2,7 +2,7 @@
 // faults.
 #pragma once
 
-#include "wgrad/kernels/work.cuh"
+#include "wgrad/kernels/work_queue.cuh"
 #include "wgrad/prim/store.cuh"
 
 namespace wgrad::device {
@@ -91,9 +91,9 @@ WGRAD_DEVICE void check_data(const Cta<kConfig>& cta) {
 template <Config kConfig>
 WGRAD_DEVICE void init_barriers(const Cta<kConfig>& cta) {
   Pipeline<kConfig>{cta.smem}.init();
-  for (u32 w = 0; w < u32(math_warpgroups(kConfig)); ++w)
-    OutputRing<kConfig>{cta.smem, w, {}}.init();
+  for (u32 w = 0; w < u32(math_warps(kConfig)); ++w) OutputRing<kConfig>{cta.smem, w, {}}.init();
   Turns<kConfig>{cta.smem}.init();
+  WorkQueue<kConfig>{cta.smem}.init();
   arch::barrier_init_fence();
 }
 

@@ -1,5 +1,4 @@
-// One output tile to compute: which expert, where, which tokens, where it is stored. Every role
-// derives it alone and alike.
+// One output tile to compute: where it lies, which tokens, where it is stored.
 #pragma once
 
 #include "wgrad/arch/arch.cuh"
@@ -9,14 +8,12 @@
 namespace wgrad::device {
 
 struct Work {
-  i32 expert;
   i32 m0;  // first row and column of this CTA's tile
   i32 n0;
   TokenRange tokens;
-  i32 first;    // token of the first k block, <= tokens.begin
-  i32 blocks;   // k blocks; 0 for an empty or a refused expert
-  u64 address;  // of the expert's output
-  bool stores;  // false: leave the output as it is
+  i32 blocks;    // k blocks; 0: all zeros; negative: there is no more to do
+  u32 position;  // k blocks of this CTA before
+  u64 address;   // of the expert's output
 };
 
 // What a CTA knows for its whole life.
@@ -65,31 +62,20 @@ WGRAD_DEVICE bool is_storable(u64 address) {
   return address != 0 && address % 16 == 0;
 }
 
-template <Config kConfig>
-WGRAD_DEVICE Work work_at(const Cta<kConfig>& cta, u32 index) {
-  const KernelParams& p = cta.params;
-  const TileCoord tile = tile_at(cta.grid, index);
-  Work w;
-
-  w.expert = expert_at(cta, tile.slot);
-  w.m0 = (i32(tile.row) * kConfig.cluster_m + i32(cta.rank)) * kConfig.tile_m;
-  w.n0 = i32(tile.column) * kConfig.tile_n;
-  w.tokens = expert_tokens(p, w.expert);
-  const i32 alignment = max_of(p.token_alignment, kTokenAlignment);
-  w.first = first_token(kConfig, w.tokens, alignment);
-  w.address = expert_address<kConfig>(p, w.expert);
-
-  const bool storable = kConfig.output_mode == OutputMode::kDense || is_storable(w.address);
-  w.blocks = storable ? k_blocks(kConfig, w.tokens, alignment) : 0;
-
-  w.stores = storable && (w.blocks > 0 || !kConfig.accumulate);
-  return w;
+WGRAD_DEVICE i32 token_alignment(const KernelParams& p) {
+  return max_of(p.token_alignment, kTokenAlignment);
 }
 
-// Output boxes of 64 rows: how many of this tile's reach into the matrix.
+// Token of the first k block, <= tokens.begin.
+template <Config kConfig>
+WGRAD_DEVICE i32 first_token(const KernelParams& p, const Work& w) {
+  return shared::first_token(kConfig, w.tokens, token_alignment(p));
+}
+
+// Output boxes from `row` on: how many of this tile's reach into the matrix.
 template <Config kConfig>
 WGRAD_DEVICE i32 boxes_inside(const KernelParams& p, const Work& w, i32 row) {
-  if (!w.stores || row >= p.m) return 0;
+  if (row >= p.m) return 0;
   const i32 columns = output_box_columns(kConfig);
   return min_of(output_boxes(kConfig),
                 (boxed_columns(kConfig, p.n) - w.n0 + columns - 1) / columns);

@@ -1,6 +1,6 @@
-// The 64 x N FP32 accumulators of a math warpgroup, and their way into 64 x 128-byte output boxes
-// (128-byte swizzle). Fragment (PTX, wgmma D): thread t of the warpgroup, w = t / 32, l = t % 32,
-// holds for each j < N / 8
+// The 64 x N FP32 accumulators of a math warpgroup, and each warp's way into 16 x 128-byte output
+// boxes (128-byte swizzle). Fragment (PTX, wgmma D): thread t of the warpgroup, w = t / 32, l = t %
+// 32, holds for each j < N / 8
 //   d[4j], d[4j+1]    row 16w + l/4,      columns 8j + 2(l%4), +1
 //   d[4j+2], d[4j+3]  row 16w + l/4 + 8,  the same columns
 #pragma once
@@ -25,6 +25,12 @@ struct Accumulators {
     }
   }
 
+  // The first kColumns columns of a band: their fragment is a prefix of the whole one.
+  template <u32 kColumns>
+  WGRAD_DEVICE float (&columns(u32 b))[kColumns / 2] {
+    return reinterpret_cast<float(&)[kColumns / 2]>(band[b]);
+  }
+
   // After the last wait: no access may move before it.
   WGRAD_DEVICE void pin() {
 #pragma unroll
@@ -44,6 +50,10 @@ WGRAD_DEVICE arch::FloatPair unpack(u32 packed) {
   return arch::unpack_fp16(packed);
 }
 
+WGRAD_DEVICE arch::FloatPair sum(arch::FloatPair x, arch::FloatPair y) {
+  return {x.low + y.low, x.high + y.high};
+}
+
 // Rounded sum of two accumulators and, when kAdd, the two destination values already there.
 template <OutputType kType, bool kAdd>
 WGRAD_DEVICE u32 round_pair(float x, float y, u32 there) {
@@ -57,9 +67,9 @@ WGRAD_DEVICE u32 round_pair(float x, float y, u32 there) {
 // 16-bit outputs: 64 columns from accumulator d + 32 * kBox. With kAdd the box holds the
 // destination.
 template <OutputType kType, bool kAdd, u32 kBox, u32 kCount>
-WGRAD_DEVICE void write_box_16(u32 box, u32 warp, const float (&d)[kCount]) {
+WGRAD_DEVICE void write_box_16(u32 box, const float (&d)[kCount]) {
   const u32 lane = arch::lane_index();
-  const u32 row = warp * 16 + lane % 16;
+  const u32 row = lane % 16;
 #pragma unroll
   for (u32 q = 0; q < 4; ++q) {
     const u32 address = swizzled(box, row, 2 * q + lane / 16);
@@ -76,10 +86,10 @@ WGRAD_DEVICE void write_box_16(u32 box, u32 warp, const float (&d)[kCount]) {
 
 // FP32: 32 columns from accumulator d + 16 * kBox. Odd rows store the 8-column groups in another
 // order (q ^ 2): so the 16 threads of one 8-byte store phase meet no bank twice.
-template <u32 kBox, u32 kCount>
-WGRAD_DEVICE void write_box_32(u32 box, u32 warp, const float (&d)[kCount]) {
+template <bool kAdd, u32 kBox, u32 kCount>
+WGRAD_DEVICE void write_box_32(u32 box, const float (&d)[kCount]) {
   const u32 lane = arch::lane_index();
-  const u32 row = warp * 16 + lane / 4;
+  const u32 row = lane / 4;
   const bool odd = row % 2 != 0;
 #pragma unroll
   for (u32 q = 0; q < 4; ++q) {
@@ -87,18 +97,23 @@ WGRAD_DEVICE void write_box_32(u32 box, u32 warp, const float (&d)[kCount]) {
     const u32 low = swizzled(box, row, 2 * group + (lane % 4) / 2) + (lane % 2) * 8;
     constexpr u32 kHigh = 8 * kSwizzleBytes;  // 8 rows further, same swizzle
     const u32 at = kBox * 16 + q * 4, other = kBox * 16 + (q ^ 2) * 4;
-    arch::store_shared_pair(low, odd ? d[other] : d[at], odd ? d[other + 1] : d[at + 1]);
-    arch::store_shared_pair(low + kHigh, odd ? d[other + 2] : d[at + 2],
-                            odd ? d[other + 3] : d[at + 3]);
+    arch::FloatPair first{odd ? d[other] : d[at], odd ? d[other + 1] : d[at + 1]};
+    arch::FloatPair second{odd ? d[other + 2] : d[at + 2], odd ? d[other + 3] : d[at + 3]};
+    if constexpr (kAdd) {
+      first = sum(first, arch::load_shared_pair(low));
+      second = sum(second, arch::load_shared_pair(low + kHigh));
+    }
+    arch::store_shared_pair(low, first.low, first.high);
+    arch::store_shared_pair(low + kHigh, second.low, second.high);
   }
 }
 
 template <Config kConfig, u32 kBox, u32 kCount>
-WGRAD_DEVICE void write_box(u32 box, u32 warp, const float (&d)[kCount]) {
+WGRAD_DEVICE void write_box(u32 box, const float (&d)[kCount]) {
   if constexpr (kConfig.output == OutputType::kFp32) {
-    write_box_32<kBox>(box, warp, d);
+    write_box_32<reads_output(kConfig), kBox>(box, d);
   } else {
-    write_box_16<kConfig.output, reads_output(kConfig), kBox>(box, warp, d);
+    write_box_16<kConfig.output, reads_output(kConfig), kBox>(box, d);
   }
 }
 

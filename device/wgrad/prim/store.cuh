@@ -1,6 +1,7 @@
-// The output ring: each math warpgroup writes boxes into its own slots; its first thread hands them
-// to the copy engine and alone waits for its own bulk groups, so stores of one tile run under the
-// next tile's main loop.
+// The output ring: each math warp writes boxes of its own 16 rows into its own slots; its first
+// lane hands them to the copy engine and alone waits for its own bulk groups, so stores of one tile
+// run under the next tile's main loop, and no warp waits for another (docs/notes, a warp stores
+// alone).
 #pragma once
 
 #include "wgrad/arch/arch.cuh"
@@ -12,34 +13,31 @@ template <Config kConfig>
 struct OutputRing {
   static constexpr SmemLayout kSmem = smem_layout(kConfig);
   static constexpr u32 kSlots = static_cast<u32>(kConfig.ring_slots);
-  static constexpr u32 kFirstBarrier = 2;  // named barriers 2, 3: one for each warpgroup
 
-  u32 base;       // start of dynamic shared memory
-  u32 warpgroup;  // 0, 1
+  u32 base;  // start of dynamic shared memory
+  u32 warp;  // among the math warps
   RingCursor<kSlots> at;
 
   WGRAD_DEVICE u32 box(u32 slot) const {
-    return base + kSmem.ring + (warpgroup * kSlots + slot) * u32{kOutputBoxBytes};
+    return base + kSmem.ring + (warp * kSlots + slot) * u32{kOutputBoxBytes};
   }
   WGRAD_DEVICE u32 readback(u32 slot) const {
-    return base + kSmem.readback + (warpgroup * kSlots + slot) * kBarrierBytes;
+    return base + kSmem.readback + (warp * kSlots + slot) * kBarrierBytes;
   }
   WGRAD_DEVICE void init() const {
     for (u32 s = 0; s < kSlots; ++s) arch::barrier_init(readback(s), 1);
   }
-  WGRAD_DEVICE u32 named_barrier() const { return kFirstBarrier + warpgroup; }
-  WGRAD_DEVICE void sync() const { arch::named_sync(named_barrier(), kWarpgroupThreads); }
 
-  // All threads: the current slot may be written. Leader: the thread that issues the stores.
+  // All lanes: the current slot may be written. Leader: the lane that issues the stores.
   WGRAD_DEVICE void acquire(bool leader) const {
     if (leader) arch::wait_stores_read<kSlots - 1>();
-    sync();
+    arch::warp_sync();
   }
 
-  // All threads, after writing the slot: hand it to the copy engine and move on.
+  // All lanes, after writing the slot: hand it to the copy engine and move on.
   WGRAD_DEVICE void submit(bool leader, const TensorMap& map, const arch::Coord& x) {
     arch::fence_async_shared();
-    sync();
+    arch::warp_sync();
     if (leader) {
       if constexpr (reduces_output(kConfig)) {
         arch::add_box(map, box(at.slot), x);

@@ -11,7 +11,8 @@ namespace wgrad::device {
 
 inline constexpr u32 kAtomBytes = 8 * kSwizzleBytes;
 inline constexpr u32 kStepTokens = 16;  // K of one wgmma
-inline constexpr u32 kSteps = kTileK / kStepTokens;
+template <Config kConfig>
+inline constexpr u32 kSteps = u32(kConfig.tile_k) / kStepTokens;  // of a stage
 
 // Address of 16-byte chunk `chunk` of 128-byte row `row`, in a tile whose base is 1024-byte
 // aligned.
@@ -36,7 +37,7 @@ struct OperandTile {
   static constexpr u32 kBoxBytes = kBoxTokens * kSwizzleBytes;   // 64 columns, MN-major
   static constexpr u32 kRegionBytes = (kRows / 64) * kBoxBytes;  // all columns of kBoxTokens tokens
   static constexpr u32 kBandBytes =
-      kWarpgroupRows * kSwizzleBytes;  // 64 rows: K-major, or one box of 64 tokens
+      kMnMajor ? kBoxBytes : kWarpgroupRows * kSwizzleBytes;  // 64 rows
 
   WGRAD_DEVICE static u64 descriptor(u32 address) {
     return matrix_descriptor(address, kMnMajor ? kBoxBytes : 16, kAtomBytes);
@@ -59,7 +60,7 @@ struct OperandTile {
 };
 
 template <Config kConfig>
-using TileA = OperandTile<kConfig.a, u32(kConfig.tile_m), u32(kTileK)>;
+using TileA = OperandTile<kConfig.a, u32(kConfig.tile_m), u32(kConfig.tile_k)>;
 template <Config kConfig>
 using TileB = OperandTile<kConfig.b, u32(kConfig.tile_n), u32(b_box_tokens(kConfig))>;
 

@@ -28,11 +28,13 @@ enum class WarpgroupSplit : u8 {
 };
 
 struct Config {
-  i32 tile_m = 128;    // rows of one CTA's output tile
-  i32 tile_n = 256;    // 64, 128, 192 or 256
-  i32 stages = 4;      // operand stages of kTileK tokens
+  i32 tile_m = 128;  // rows of one CTA's output tile
+  i32 tile_n = 256;  // 64, 128, 192 or 256
+  i32 tail_n = 0;    // columns multiplied of the last tile of a row: 64, 128 or 192; 0: all of them
+  i32 tile_k = 64;   // tokens a stage: 64, or 32 where both operands are MN-major
+  i32 stages = 4;    // operand stages
   i32 cluster_m = 1;   // CTAs side by side along M; 2 share the B tile
-  i32 ring_slots = 2;  // output boxes (64 rows x 128 bytes) for each math warpgroup
+  i32 ring_slots = 2;  // output boxes (16 rows x 128 bytes) for each math warp
   InputType input = InputType::kBf16;
   OutputType output = OutputType::kBf16;
   OperandLayout a = OperandLayout::kMnMajorBlocked;
@@ -40,25 +42,30 @@ struct Config {
   OutputMode output_mode = OutputMode::kDense;
   bool accumulate = false;
   i32 prefetch_boxes = 4;  // FP32 accumulate: how many destination boxes ahead of its adds a
-                           // warpgroup prefetches into L2
+                           // warp prefetches into L2
   bool partial_columns =
       false;  // n * output_bytes % 16 != 0: the last columns are stored one by one
   WarpgroupSplit split = WarpgroupSplit::kRows;
   bool trace = false;  // record what each warp does when (shared/trace.hpp)
 };
 
-inline constexpr i32 kTileK = 64;  // tokens a stage: 128 bytes, one swizzle row
+inline constexpr i32 kTileK =
+    64;  // tokens of a K-major row of 128 bytes, and so of a stage with one
 inline constexpr i32 kSwizzleBytes = 128;
 inline constexpr i32 kInputBytes = 2;
 inline constexpr i32 kWarpgroupThreads = 128;
 inline constexpr i32 kWarpgroupRows = 64;  // M of one wgmma
 inline constexpr i32 kTokenAlignment = 8;  // tokens in 16 bytes: where a K-major box may start
-inline constexpr i32 kOutputBoxBytes = kWarpgroupRows * kSwizzleBytes;
+inline constexpr i32 kWarpRows = 16;       // of a 64-row band: what one warp holds of it
+inline constexpr i32 kOutputBoxBytes = kWarpRows * kSwizzleBytes;
 
 inline constexpr i32 kMathWarpgroups = 2;
 
 constexpr i32 math_warpgroups(const Config&) {
   return kMathWarpgroups;
+}
+constexpr i32 math_warps(const Config& c) {
+  return math_warpgroups(c) * kWarpgroupThreads / 32;
 }
 // Warpgroups that read one stage, and 64-row bands that each of them computes.
 constexpr i32 warpgroups_per_tile(const Config& c) {
@@ -94,7 +101,7 @@ constexpr bool uses_multicast(const Config& c) {
 
 // Multicast halves: tokens of an MN-major B (any tile_n divides), rows of a K-major B.
 constexpr i32 b_box_tokens(const Config& c) {
-  return uses_multicast(c) && is_mn_major(c.b) ? kTileK / 2 : kTileK;
+  return uses_multicast(c) && is_mn_major(c.b) ? c.tile_k / 2 : c.tile_k;
 }
 constexpr i32 b_box_rows(const Config& c) {
   return uses_multicast(c) && !is_mn_major(c.b) ? c.tile_n / 2 : c.tile_n;
@@ -126,15 +133,24 @@ constexpr bool reduces_output(const Config& c) {
   return c.accumulate && c.output == OutputType::kFp32;
 }
 constexpr bool reads_output(const Config& c) {
-  return c.accumulate && c.output != OutputType::kFp32;
+  return c.accumulate && !reduces_output(c);
+}
+
+// Columns of the last tile in whole 64s, where these are fewer than a tile's.
+constexpr i32 tail_columns(i32 tile_n, i64 n) {
+  const i32 rest = static_cast<i32>(n % tile_n);
+  const i32 columns = (rest + 63) / 64 * 64;
+  return columns == tile_n ? 0 : columns;
 }
 
 constexpr bool is_valid(const Config& c) {
   const bool tile =
       c.tile_m == 128 && (c.tile_n == 64 || c.tile_n == 128 || c.tile_n == 192 || c.tile_n == 256);
-  const bool depth = c.stages >= 2 && c.stages <= 12 && c.ring_slots >= 2 && c.ring_slots <= 4;
+  const bool k = c.tile_k == kTileK || (c.tile_k == 32 && is_mn_major(c.a) && is_mn_major(c.b));
+  const bool depth = k && c.stages >= 2 && c.stages <= 12 && c.ring_slots >= 2 && c.ring_slots <= 4;
+  const bool tail = c.tail_n % 64 == 0 && c.tail_n >= 0 && c.tail_n < c.tile_n;
   const bool registers = c.split == WarpgroupSplit::kRows || c.tile_n <= 192;
-  return tile && depth && registers && (c.cluster_m == 1 || c.cluster_m == 2);
+  return tile && tail && depth && registers && (c.cluster_m == 1 || c.cluster_m == 2);
 }
 
 }  // namespace wgrad::shared

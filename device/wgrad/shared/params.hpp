@@ -29,6 +29,14 @@ struct FaultRecord {
   i64 limit;
 };
 
+// Tiles that CTAs claim as they come free. Zero before a launch and after it: the last CTA to leave
+// clears it. Launches that may run at the same time need one each.
+struct ClaimCounters {
+  u32 claimed;  // tiles
+  u32 left;     // CTAs that have found nothing more to claim
+};
+inline constexpr i32 kClaimSlots = 16384;  // counters that come with a loaded kernel, zeroed
+
 struct KernelParams {
   TensorMap map_a;    // unused (any bytes) for OperandLayout::kKMajorRagged
   TensorMap map_b;    // likewise
@@ -42,6 +50,7 @@ struct KernelParams {
   i64 expert_stride_bytes;  // dense: a multiple of 16
   u64 wgrad_ptrs;           // discrete: const i64[experts] of addresses
   u64 fault;                // FaultRecord*, or 0
+  u64 claims;               // ClaimCounters*, or 0: tiles are dealt out in turn
 
   i64 row_pitch_bytes;  // of the output, a multiple of 16
 
@@ -57,7 +66,7 @@ struct KernelParams {
 };
 
 static_assert(sizeof(TensorMap) == 128 && alignof(TensorMap) == 64);
-static_assert(sizeof(FaultRecord) == 24);
+static_assert(sizeof(FaultRecord) == 24 && sizeof(ClaimCounters) == 8);
 static_assert(sizeof(KernelParams) == 512);  // the host and NVRTC lay it out alike
 
 }  // namespace wgrad::shared

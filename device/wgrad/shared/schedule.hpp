@@ -82,7 +82,7 @@ constexpr i32 first_token(const Config& c, TokenRange r, i32 alignment) {
   return aligns_first_token(c) ? r.begin - r.begin % alignment : r.begin;
 }
 constexpr i32 k_blocks(const Config& c, TokenRange r, i32 alignment) {
-  return r.end == r.begin ? 0 : (r.end - first_token(c, r, alignment) - 1) / kTileK + 1;
+  return r.end == r.begin ? 0 : (r.end - first_token(c, r, alignment) - 1) / c.tile_k + 1;
 }
 
 // A K-major box must start at a multiple of 8 tokens. It loads twice as fast when its rows start at

@@ -9,32 +9,37 @@ namespace wgrad::shared {
 inline constexpr u32 kBoxAlignment = 1024;      // 128-byte swizzle repeats every 8 rows
 inline constexpr u32 kMaxSharedBytes = 232448;  // opt-in limit of an SM90 block (227 KB)
 inline constexpr u32 kBarrierBytes = 8;
+inline constexpr u32 kWorkSlots = 4;             // tiles between the scheduler and the slowest role
+inline constexpr u32 kWorkBytes = 32;            // one entry of the work queue
 inline constexpr i32 kMaxOrderedExperts = 1024;  // more experts than this run in natural order
 
 constexpr u32 a_stage_bytes(const Config& c) {
-  return static_cast<u32>(c.tile_m * kTileK * kInputBytes);
+  return static_cast<u32>(c.tile_m * c.tile_k * kInputBytes);
 }
 constexpr u32 b_stage_bytes(const Config& c) {
-  return static_cast<u32>(c.tile_n * kTileK * kInputBytes);
+  return static_cast<u32>(c.tile_n * c.tile_k * kInputBytes);
 }
 
 // Offsets in bytes from the (kBoxAlignment-aligned) start of dynamic shared memory.
 struct SmemLayout {
-  u32 a;         // stages x A tile
-  u32 b;         // stages x B tile
-  u32 ring;      // warpgroups x ring_slots x output box
-  u32 full;      // stages mbarriers: operands have landed
-  u32 empty;     // stages mbarriers: operands are no longer read
-  u32 readback;  // warpgroups x ring_slots mbarriers: destination box has landed (16-bit
-                 // accumulate)
-  u32 turn;      // kMathWarpgroups mbarriers: the main loop is this warpgroup's (pingpong)
-  u32 order;     // u16 expert per schedule slot
+  u32 a;           // stages x A tile
+  u32 b;           // stages x B tile
+  u32 ring;        // math warps x ring_slots x output box
+  u32 full;        // stages mbarriers: operands have landed
+  u32 empty;       // stages mbarriers: operands are no longer read
+  u32 readback;    // math warps x ring_slots mbarriers: destination box has landed (16-bit
+                   // accumulate)
+  u32 turn;        // kMathWarpgroups mbarriers: the main loop is this warpgroup's (pingpong)
+  u32 work;        // kWorkSlots entries: the tiles to compute
+  u32 work_full;   // kWorkSlots mbarriers: an entry is written
+  u32 work_empty;  // kWorkSlots mbarriers: every role has read it
+  u32 order;       // u16 expert per schedule slot
   u32 total;
 };
 
 constexpr SmemLayout smem_layout(const Config& c) {
   const u32 stages = static_cast<u32>(c.stages);
-  const u32 slots = static_cast<u32>(math_warpgroups(c) * c.ring_slots);
+  const u32 slots = static_cast<u32>(math_warps(c) * c.ring_slots);
   SmemLayout s{};
   s.a = 0;
   s.b = s.a + stages * a_stage_bytes(c);
@@ -43,7 +48,10 @@ constexpr SmemLayout smem_layout(const Config& c) {
   s.empty = s.full + stages * kBarrierBytes;
   s.readback = s.empty + stages * kBarrierBytes;
   s.turn = s.readback + slots * kBarrierBytes;
-  s.order = s.turn + static_cast<u32>(kMathWarpgroups) * kBarrierBytes;
+  s.work = s.turn + static_cast<u32>(kMathWarpgroups) * kBarrierBytes;
+  s.work_full = s.work + kWorkSlots * kWorkBytes;
+  s.work_empty = s.work_full + kWorkSlots * kBarrierBytes;
+  s.order = s.work_empty + kWorkSlots * kBarrierBytes;
   s.total = round_up(s.order + static_cast<u32>(kMaxOrderedExperts) * 2u, 128u);
   return s;
 }
@@ -59,6 +67,6 @@ static_assert(smem_layout(Config{}).total <= kMaxSharedBytes);
 static_assert(smem_layout(Config{}).b % kBoxAlignment == 0 &&
               smem_layout(Config{}).ring % kBoxAlignment == 0);
 // The expert sort borrows the stages before the first load.
-static_assert(static_cast<u32>(kMaxOrderedExperts) * 4u <= 2u * (128u + 64u) * 128u);
+static_assert(static_cast<u32>(kMaxOrderedExperts) * 4u <= 2u * (128u + 64u) * 64u);
 
 }  // namespace wgrad::shared

@@ -36,7 +36,7 @@ struct OperandBox {
   i32 tokens;
 };
 constexpr OperandBox a_box(const Config& c) {
-  return {c.tile_m, kTileK};
+  return {c.tile_m, c.tile_k};
 }
 constexpr OperandBox b_box(const Config& c) {
   return {b_box_rows(c), b_box_tokens(c)};
@@ -91,7 +91,7 @@ constexpr TensorMapRecipe output_map(const Config& c, i64 m, i64 n, i64 row_pitc
           map_element(c.output),
           {width, static_cast<u64>(m), reach, reach, 0},
           {static_cast<u64>(row_pitch_bytes), 16, u64{1} << 34, 0},
-          {static_cast<u32>(output_box_columns(c)), static_cast<u32>(kWarpgroupRows), 1, 1, 0}};
+          {static_cast<u32>(output_box_columns(c)), static_cast<u32>(kWarpRows), 1, 1, 0}};
 }
 
 // The layout of an MN-major operand of this extent.

@@ -9,6 +9,11 @@ struct Chunk {  // 16 bytes
   u32 word[4];
 };
 
+struct FloatPair {
+  float low;
+  float high;
+};
+
 template <typename T>
 WGRAD_DEVICE T shared_value(u32 address) {
   T value;
@@ -38,6 +43,9 @@ WGRAD_DEVICE Chunk load_shared(u32 address) {
 WGRAD_DEVICE void store_shared_pair(u32 address, float x, float y) {
   const float pair[2] = {x, y};
   emu::store_shared(address, pair, sizeof pair);
+}
+WGRAD_DEVICE FloatPair load_shared_pair(u32 address) {
+  return shared_value<FloatPair>(address);
 }
 WGRAD_DEVICE void store_shared_u32(u32 address, u32 value) {
   emu::store_shared(address, &value, sizeof value);
@@ -70,6 +78,9 @@ WGRAD_DEVICE i32 compare_and_swap_global(u64 address, i32 expected, i32 desired)
 }
 WGRAD_DEVICE void store_global(u64 address, Chunk c) {
   emu::store_global(address, &c, sizeof c);
+}
+WGRAD_DEVICE u32 add_global_u32(u64 address, u32 value) {
+  return emu::add_global(address, value);
 }
 WGRAD_DEVICE void store_global_i32(u64 address, i32 value) {
   emu::store_global(address, &value, sizeof value);

@@ -10,6 +10,11 @@ struct Chunk {  // 16 bytes
   u32 word[4];
 };
 
+struct FloatPair {
+  float low;
+  float high;
+};
+
 WGRAD_DEVICE u32 shared_base() {
   return static_cast<u32>(__cvta_generic_to_shared(dynamic_shared_memory));
 }
@@ -35,6 +40,14 @@ WGRAD_DEVICE Chunk load_shared(u32 address) {
 }
 WGRAD_DEVICE void store_shared_pair(u32 address, float x, float y) {
   asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(address), "f"(x), "f"(y) : "memory");
+}
+WGRAD_DEVICE FloatPair load_shared_pair(u32 address) {
+  FloatPair pair;
+  asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];"
+               : "=f"(pair.low), "=f"(pair.high)
+               : "r"(address)
+               : "memory");
+  return pair;
 }
 WGRAD_DEVICE void store_shared_u32(u32 address, u32 value) {
   asm volatile("st.shared.u32 [%0], %1;" ::"r"(address), "r"(value) : "memory");
@@ -108,6 +121,14 @@ WGRAD_DEVICE void store_global(u64 address, Chunk c) {
   asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(address), "r"(c.word[0]),
                "r"(c.word[1]), "r"(c.word[2]), "r"(c.word[3])
                : "memory");
+}
+WGRAD_DEVICE u32 add_global_u32(u64 address, u32 value) {
+  u32 old;
+  asm volatile("atom.global.add.u32 %0, [%1], %2;"
+               : "=r"(old)
+               : "l"(address), "r"(value)
+               : "memory");
+  return old;
 }
 WGRAD_DEVICE void store_global_i32(u64 address, i32 value) {
   asm volatile("st.global.s32 [%0], %1;" ::"l"(address), "r"(value) : "memory");

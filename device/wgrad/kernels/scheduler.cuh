@@ -1,0 +1,83 @@
+// The scheduler: one thread that decides which tile comes next, and looks up all that the other
+// roles need to know of it, so that none of them waits for global memory.
+#pragma once
+
+#include "wgrad/kernels/work_queue.cuh"
+
+namespace wgrad::device {
+
+// Tile numbers for one CTA: dealt out in turn, or claimed from a counter whenever it has room for
+// one more, so that a CTA that was held up, or had long tiles, takes fewer.
+template <Config kConfig>
+struct TileSource {
+  const Cta<kConfig>& cta;
+  u32 next;  // dealt out in turn
+
+  WGRAD_DEVICE explicit TileSource(const Cta<kConfig>& c) : cta(c), next(c.cluster) {}
+
+  // The CTAs of a cluster must agree, so pairs are dealt theirs.
+  WGRAD_DEVICE bool claims() const { return kConfig.cluster_m == 1 && cta.params.claims != 0; }
+
+  // tile_count or more: there are no more.
+  WGRAD_DEVICE u32 take() {
+    if (claims()) return arch::add_global_u32(cta.params.claims, 1);
+    const u32 index = next;
+    next += cta.cluster_count;
+    return index;
+  }
+
+  // After the last take: the last CTA of all clears the counters for the next launch.
+  WGRAD_DEVICE void leave() const {
+    if (!claims()) return;
+    if (arch::add_global_u32(cta.params.claims + 4, 1) != cta.cluster_count - 1) return;
+    arch::store_global_i64(cta.params.claims, 0);
+  }
+};
+
+template <Config kConfig>
+struct Scheduler {
+  const Cta<kConfig>& cta;
+  TileSource<kConfig> source;
+  WorkQueue<kConfig> queue;
+  u32 position = 0;
+
+  WGRAD_DEVICE explicit Scheduler(const Cta<kConfig>& c) : cta(c), source(c), queue{c.smem} {}
+
+  // False: a tile of which nothing is stored.
+  WGRAD_DEVICE bool look_up(u32 index, Work& w) const {
+    const KernelParams& p = cta.params;
+    const TileCoord tile = tile_at(cta.grid, index);
+    const i32 expert = expert_at(cta, tile.slot);
+    w.m0 = (i32(tile.row) * kConfig.cluster_m + i32(cta.rank)) * kConfig.tile_m;
+    w.n0 = i32(tile.column) * kConfig.tile_n;
+    w.tokens = expert_tokens(p, expert);
+    w.blocks = k_blocks(kConfig, w.tokens, token_alignment(p));
+    w.position = position;
+    w.address = expert_address<kConfig>(p, expert);
+    if (kConfig.output_mode == OutputMode::kDiscrete && !is_storable(w.address)) return false;
+    return w.blocks > 0 || !kConfig.accumulate;
+  }
+
+  // Puts the next tile into the queue; false: after the last one, the end for every warpgroup.
+  WGRAD_DEVICE bool advance() {
+    Work w{};
+    const u32 tiles = tile_count(cta.grid);
+    for (u32 index = source.take(); index < tiles; index = source.take()) {
+      if (!look_up(index, w)) continue;
+      queue.push(w);
+      position += u32(w.blocks);
+      return true;
+    }
+    source.leave();
+    w.blocks = -1;
+    for (i32 i = 0; i < kMathWarpgroups / warpgroups_per_tile(kConfig); ++i) queue.push(w);
+    return false;
+  }
+
+  WGRAD_DEVICE void run() {
+    while (advance()) {
+    }
+  }
+};
+
+}  // namespace wgrad::device

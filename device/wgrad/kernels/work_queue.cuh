@@ -1,0 +1,60 @@
+// The tiles a CTA computes, in order: the scheduler writes entries, every role reads them.
+#pragma once
+
+#include "wgrad/kernels/work.cuh"
+#include "wgrad/prim/pipeline.cuh"
+
+namespace wgrad::device {
+
+template <Config kConfig>
+struct WorkQueue {
+  static constexpr SmemLayout kSmem = smem_layout(kConfig);
+  static constexpr u32 kWarps = kWarpgroupThreads / 32;
+  // The producer's thread, or its loader warps; the math warps that compute the tile.
+  static constexpr u32 kReaders =
+      (uses_loader(kConfig) ? kWarps : 1) + u32(warpgroups_per_tile(kConfig)) * kWarps;
+
+  u32 base;  // start of dynamic shared memory
+  RingCursor<kWorkSlots> at{};
+
+  WGRAD_DEVICE u32 entry() const { return base + kSmem.work + at.slot * kWorkBytes; }
+  WGRAD_DEVICE u32 full(u32 slot) const { return base + kSmem.work_full + slot * kBarrierBytes; }
+  WGRAD_DEVICE u32 empty(u32 slot) const { return base + kSmem.work_empty + slot * kBarrierBytes; }
+
+  // One thread, before any other use.
+  WGRAD_DEVICE void init() const {
+    for (u32 s = 0; s < kWorkSlots; ++s) {
+      arch::barrier_init(full(s), 1);
+      arch::barrier_init(empty(s), kReaders);
+    }
+  }
+
+  // The scheduler.
+  WGRAD_DEVICE void push(const Work& w) {
+    arch::barrier_wait(empty(at.slot), at.parity ^ 1);  // the first pass finds every slot empty
+    arch::store_shared(entry(), {{u32(w.m0), u32(w.n0), u32(w.tokens.begin), u32(w.tokens.end)}});
+    arch::store_shared(entry() + 16,
+                       {{u32(w.blocks), w.position, u32(w.address), u32(w.address >> 32)}});
+    arch::barrier_arrive(full(at.slot));
+    at.advance();
+  }
+
+  // A reader: waits for the current entry, which stays until it is let go.
+  WGRAD_DEVICE Work read() const {
+    arch::barrier_wait(full(at.slot), at.parity);
+    return read_again();
+  }
+  WGRAD_DEVICE Work read_again() const {
+    const arch::Chunk place = arch::load_shared(entry()), what = arch::load_shared(entry() + 16);
+    return {i32(place.word[0]), i32(place.word[1]), {i32(place.word[2]), i32(place.word[3])},
+            i32(what.word[0]),  what.word[1],       u64{what.word[3]} << 32 | what.word[2]};
+  }
+  // One thread that reads alone; all lanes of a warp that reads together.
+  WGRAD_DEVICE void let_go() const { arch::barrier_arrive(empty(at.slot)); }
+  WGRAD_DEVICE void let_go_together() const {
+    arch::warp_sync();
+    if (arch::lane_index() == 0) let_go();
+  }
+};
+
+}  // namespace wgrad::device
