@@ -35,9 +35,28 @@ def empty_caches():
     yield
 
 
-@pytest.fixture(params=["numpy", pytest.param("torch", marks=pytest.mark.torch)])
+def has_cuda() -> bool:
+    if not HAVE_TORCH:
+        return False
+    import torch
+
+    return torch.cuda.is_available()
+
+
+@pytest.fixture(
+    params=[
+        "numpy",
+        pytest.param("torch", marks=pytest.mark.torch),
+        *([pytest.param("cuda", marks=pytest.mark.torch)] if has_cuda() else []),
+    ]
+)
 def framework(request):
-    """numpy and torch behind one small interface, see frameworks.py."""
+    """numpy and torch behind one small interface, see frameworks.py; torch on a GPU where there is one."""
     import frameworks
 
+    if request.param == "cuda":
+        format = request.node.callspec.params.get("format", "bf16")
+        if format != "bf16":
+            pytest.skip("there is no CUDA kernel for block-scaled formats yet")
+        return frameworks.TorchCuda()
     return frameworks.Numpy() if request.param == "numpy" else frameworks.Torch()

@@ -78,3 +78,24 @@ class Torch:
 
     def address(self, tensor: Any) -> int:
         return int(tensor.data_ptr())
+
+
+class TorchCuda(Torch):
+    """torch tensors on the current CUDA device."""
+
+    name = "cuda"
+
+    def tensor(self, values: np.ndarray, dtype: str) -> Any:
+        return super().tensor(values, dtype).cuda()
+
+    def bytes_as(self, raw: np.ndarray, dtype: str) -> Any:
+        return super().bytes_as(raw, dtype).cuda()
+
+    def to_numpy(self, tensor: Any) -> np.ndarray:
+        return super().to_numpy(tensor.cpu())
+
+    def raw(self, tensor: Any) -> np.ndarray:
+        return super().raw(tensor.cpu())
+
+    def full(self, shape: tuple[int, ...], value: float, dtype: str) -> Any:
+        return super().full(shape, value, dtype).cuda()
