@@ -345,6 +345,7 @@ def test_f087_a_parameter_trains_through_an_autograd_function():
     assert (weight.grad[1] == 0).all() and (weight.grad[2] != 0).any()
 
 
+@pytest.mark.block_scaled
 @pytest.mark.parametrize("dtype", ["uint8", "float8_e8m0fnu"])
 def test_f088_e8m0_scales_as_bytes_and_as_their_own_dtype(framework, dtype):
     rng = np.random.default_rng(0)

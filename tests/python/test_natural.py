@@ -111,6 +111,7 @@ def test_block_scaled(framework, format, element, ragged, compact):
     check(framework, out, x, dy, ends)
 
 
+@pytest.mark.block_scaled
 @pytest.mark.parametrize("a_major", ["k", "mn"])
 @pytest.mark.parametrize("b_major", ["k", "mn"])
 def test_fp8_majors(framework, a_major, b_major):

@@ -90,6 +90,7 @@ def test_feeds_grouped_wgrad(framework, format, compact, order):
     np.testing.assert_allclose(framework.to_numpy(out), expected, rtol=1e-5, atol=1e-4)
 
 
+@pytest.mark.block_scaled
 def test_fp8_element_types_and_majors(framework):
     rng = np.random.default_rng(2)
     ends = reference.offsets([64, 33])
@@ -103,6 +104,7 @@ def test_fp8_element_types_and_majors(framework):
         np.testing.assert_array_equal(raw(framework, k.scales), raw(framework, mn.scales))
 
 
+@pytest.mark.block_scaled
 def test_feeds_the_drop_in_functions(framework):
     rng = np.random.default_rng(3)
     ends = reference.offsets([64, 32])
@@ -144,6 +146,7 @@ def test_swizzle_against_numpy_and_back(data):
     np.testing.assert_array_equal(wgrad.unswizzle_scales(swizzled, rows, ends, vec), compact)
 
 
+@pytest.mark.block_scaled
 def test_swizzle_keeps_the_framework_and_dtype(framework):
     ends = framework.tensor(np.array([64]), "int32")
     codes = np.arange(10 * 2, dtype=np.uint8).reshape(10, 2)
@@ -277,3 +280,14 @@ def test_torch_tensors_of_other_dtypes_are_refused_by_name():
         wgrad.quantize(torch.ones(64, 16, dtype=torch.complex64), offsets)
     with pytest.raises(wgrad.ValueError, match="scales is float32; it must be uint8 or a one-byte"):
         wgrad.swizzle_scales(torch.ones(16, 2), offsets, 32)
+
+
+@pytest.mark.torch
+def test_tensors_on_a_device_are_refused_in_words():
+    torch = frameworks.Torch().torch
+    offsets = torch.tensor([32], dtype=torch.int32)
+    with pytest.raises(ValueError, match=r"x is on meta; it must be a CPU tensor; move it with \.cpu\(\)"):
+        wgrad.quantize(torch.empty(32, 8, device="meta"), offsets, "mxfp8")
+    scales = torch.empty(8, 1, dtype=torch.uint8, device="meta")
+    with pytest.raises(ValueError, match=r"scales is on meta; it must be a CPU tensor"):
+        wgrad.swizzle_scales(scales, offsets, 32)
