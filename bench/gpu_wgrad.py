@@ -101,6 +101,7 @@ def describe(row) -> str:
 def main() -> int:
     args = arguments()
     rows = []
+    report = {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "rows": rows}
     for shape in read_shapes(args.shapes):
         if args.only and shape.name not in args.only:
             continue
@@ -110,9 +111,8 @@ def main() -> int:
                 row = measure(shape, peers.MODES[mode], k, args) | {"counts": kind}
                 rows.append(row)
                 print(describe(row), flush=True)
-    report = {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "rows": rows}
-    if args.json:
-        args.json.write_text(json.dumps(report, indent=1))
+                if args.json:
+                    args.json.write_text(json.dumps(report, indent=1))
     bad = [r for r in rows if r["errors"].get("wgrad", 1.0) > 1e-2]
     return 1 if bad else 0
 
