@@ -11,7 +11,7 @@ namespace {
 
 // Rates of one multiprocessor a clock, except where stated. Sources: docs/design/performance.md,
 // docs/notes/2026-11-29-predicted-and-measured.md.
-constexpr double kClock = 1.5e9;                   // Hz, sustained under load and the power limit
+constexpr double kClock = 1.65e9;                  // Hz, sustained under load and the power limit
 constexpr double kFlops = 4096;                    // dense 16-bit tensor core
 constexpr double kSharedBytes = 128;               // wgmma reads of shared memory
 constexpr double kCopyBytes = 64;                  // copy engine from L2

@@ -146,8 +146,6 @@ CI = ["wait_full removed", "release to this CTA only", "turn passed on while lan
 
 # Survivors that are right to survive: name -> why.
 EQUIVALENT = {
-    "first fetch over a store":
-        "fetch_next() has waited for the last store of the tile before, whether or not it had anything to fetch",
     "barriers not announced":
         "prepare() ends with fence_async_shared in every thread, which shows the barriers to the copy engine too, and "
         "barrier.cluster releases them to the other CTA",

@@ -1,4 +1,5 @@
-// The Hopper grouped wgrad kernel: persistent and warp-specialised. One producer warpgroup fills
+// The Hopper grouped wgrad kernel: persistent and warp-specialised. One warp schedules: it claims
+// tiles and tells the others of them. One producer warpgroup fills
 // operand stages by the copy engine (or, for ragged K-major operands, by ordinary loads); two math
 // warpgroups multiply them with wgmma and drain their tiles through an output ring. Launch:
 // threads_per_cta(kConfig) threads, smem_layout(kConfig).total bytes of dynamic shared memory,
