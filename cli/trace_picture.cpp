@@ -134,6 +134,7 @@ class Picture {
 
   void axis() {
     const double span = window_.to - window_.from;
+    if (!(span > 0)) return;  // nothing happened on this CTA
     double step = std::pow(10.0, std::floor(std::log10(span / 8)));
     while (span / step > 16) step *= step * 2 > span / 8 ? 2 : 2.5;
     const auto first = static_cast<int>(std::ceil(window_.from / step));
