@@ -74,8 +74,9 @@ class Team {
   [[noreturn]] void help() {
     std::unique_lock lock(mutex_);
     for (;;) {
-      announced_.wait(lock, [&] { return open_job() != nullptr; });
-      Job& job = *open_job();
+      Job* found = nullptr;  // asked for once: without the mutex others still take tasks of it
+      announced_.wait(lock, [&] { return (found = open_job()) != nullptr; });
+      Job& job = *found;
       --job.open;
       ++job.active;
       lock.unlock();

@@ -21,6 +21,19 @@ TEST(ThreadTeam, RunsEveryTaskOnce) {
   }
 }
 
+// A helper that wakes up to a job may find its last task taken.
+TEST(ThreadTeam, ShortJobsInQuickSuccession) {
+  std::atomic<std::int64_t> run{0};
+  constexpr int kJobs = 60000;
+  for (int job = 0; job < kJobs; ++job) {
+    run_tasks(6, 4, [&](std::int64_t) {
+      for (std::atomic<int> spin{0}; spin < job % 97 * 4;) ++spin;  // about as long as a wake-up
+      ++run;
+    });
+  }
+  EXPECT_EQ(run, 6 * kJobs);
+}
+
 TEST(ThreadTeam, NeverMoreThreadsThanAskedFor) {
   std::atomic<int> now{0};
   std::atomic<int> most{0};
