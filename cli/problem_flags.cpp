@@ -15,7 +15,7 @@ namespace wgrad::cli {
 namespace {
 
 struct ElementFormat {
-  DType element;
+  DType element = DType::kBf16;
   std::optional<ScaleSpec> scales;
 };
 

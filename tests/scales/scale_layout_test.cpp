@@ -114,10 +114,10 @@ std::string message(const std::function<void()>& call) {
 
 TEST(ScaleLayout, RefusesShortSpansAndBadOffsetsByName) {
   const std::vector<std::int32_t> offsets = {64, 128};
-  Bytes compact(64 * 4);
-  Bytes swizzled(128 * 8);
-  Bytes short_compact(64 * 4 - 1);
-  Bytes short_swizzled(128 * 8 - 1);
+  Bytes compact(256);
+  Bytes swizzled(1024);
+  Bytes short_compact(255);
+  Bytes short_swizzled(1023);
   EXPECT_EQ(message([&] { swizzle_scales(short_compact, 64, offsets, 32, swizzled); }),
             "wgrad: compact is 255 bytes long; it must be at least 256 bytes long for these rows "
             "and offsets");
