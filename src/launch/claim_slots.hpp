@@ -18,7 +18,8 @@ class ClaimSlots {
 
   /// A slot in [0, shared::kClaimSlots); kNone where they are used up, or the driver does not name
   /// the stream. The same for every launch into a stream, a new one for every captured launch (a
-  /// graph may be replayed for as long as the process lives). Thread-safe.
+  /// graph may be replayed for as long as the process lives). None is given back: beyond that many
+  /// streams, or captured launches of one kernel, tiles are dealt out in turn. Thread-safe.
   int take(const DriverApi& api, CuStream stream);
 
  private:

@@ -65,17 +65,30 @@ void LoadedKernel::make_ready(int device) {
         api.kernel_set_attribute(kCuMaxDynamicSharedSizeBytes, image_.smem_bytes, kernel_, device),
         fmt::format("CUDA device {} gives a CTA no {} bytes of shared memory", device,
                     image_.smem_bytes));
-  std::size_t bytes = 0;
-  check_load(api.library_get_global(&claims_[static_cast<std::size_t>(device)], &bytes, library_,
-                                    kClaims));
+  find_counters(claims_[static_cast<std::size_t>(device)]);
   ready_[static_cast<std::size_t>(device)].store(true, std::memory_order_release);
 }
 
+/// Without them tiles are dealt out in turn.
+void LoadedKernel::find_counters(Counters& counters) const {
+  const DriverApi& api = runtime_.api();
+  std::size_t bytes = 0;
+  if (api.library_get_global(&counters.first, &bytes, library_, kClaims) != kCuSuccess ||
+      bytes < sizeof(shared::ClaimCounters) * shared::kClaimSlots) {
+    counters.first = 0;
+  }
+  if (api.context_get_current(&counters.context) != kCuSuccess) counters.first = 0;
+}
+
 CuAddress LoadedKernel::claims(int device, CuStream stream) {
-  const int slot = slots_.take(runtime_.api(), stream);
+  const DriverApi& api = runtime_.api();
+  const Counters& counters = claims_[static_cast<std::size_t>(device)];
+  CuContext current = nullptr;
+  if (counters.first == 0 || api.context_get_current(&current) != kCuSuccess) return 0;
+  if (current != counters.context) return 0;
+  const int slot = slots_.take(api, stream);
   if (slot == ClaimSlots::kNone) return 0;
-  return claims_[static_cast<std::size_t>(device)] +
-         static_cast<CuAddress>(slot) * sizeof(shared::ClaimCounters);
+  return counters.first + static_cast<CuAddress>(slot) * sizeof(shared::ClaimCounters);
 }
 
 }  // namespace wgrad::launch

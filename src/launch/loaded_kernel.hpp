@@ -30,21 +30,29 @@ class LoadedKernel {
     return ready_[static_cast<std::size_t>(device)].load(std::memory_order_acquire);
   }
 
-  /// Counters for a launch into `stream`, on a device made ready; 0: none are left.
+  /// Counters for a launch into `stream`, on a device made ready; 0: none are left, or the current
+  /// context is not the one that they belong to.
   CuAddress claims(int device, CuStream stream);
 
   /// What cuLaunchKernelEx takes.
   CuFunction function() const noexcept { return reinterpret_cast<CuFunction>(kernel_); }
 
  private:
+  /// Slot 0 on each device, and the context whose memory it is.
+  struct Counters {
+    CuAddress first = 0;
+    CuContext context = nullptr;
+  };
+
   void check_load(CuResult result) const;
+  void find_counters(Counters& counters) const;
 
   Runtime& runtime_;
   KernelImage image_;
   CuLibrary library_ = nullptr;
   CuKernel kernel_ = nullptr;
   ClaimSlots slots_;
-  std::vector<CuAddress> claims_;  ///< of slot 0 on each device
+  std::vector<Counters> claims_;  ///< by device
   std::mutex mutex_;
   std::unique_ptr<std::atomic<bool>[]> ready_;
 };

@@ -104,7 +104,7 @@ MUTANTS = [
     ("one end for two warpgroups", SCHEDULER, "i < kMathWarpgroups / warpgroups_per_tile(kConfig)", "i < 1", 4),
     ("claims not cleared", SCHEDULER, "    arch::store_global_i64(cta.params.claims, 0);\n", "", 0),
     ("claims cleared by the first to leave", SCHEDULER, "!= cta.cluster_count - 1) return;", "!= 0) return;", 0),
-    ("position not counted", SCHEDULER, "      position += u32(w.blocks);\n", "", 0),
+    ("position not counted", SCHEDULER, "(position + u32(w.blocks)) %", "position %", 0),
     ("mask without proxy fence", MASK, "  arch::fence_async_shared();\n", "", 2),
     ("mask not shared", MASK, "arch::named_sync(barrier, kThreads);", "", 2),
     ("head not masked", MASK, "max_of(w.tokens.begin - token, 0)", "0", 2),

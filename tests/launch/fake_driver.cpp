@@ -14,7 +14,7 @@ template <typename Handle>
 Handle handle_of(int device, std::uintptr_t kind) {
   return reinterpret_cast<Handle>(kind + static_cast<std::uintptr_t>(device));
 }
-constexpr std::uintptr_t kContext = 0x1000, kStream = 0x2000;
+constexpr std::uintptr_t kContext = 0x1000, kStream = 0x2000, kOtherContext = 0x5000;
 
 int device_in(void* handle) {
   return static_cast<int>(reinterpret_cast<std::uintptr_t>(handle) & 0xfff);
@@ -260,6 +260,10 @@ void FakeDriver::forget_calls() {
 
 void FakeDriver::make_current(int device) {
   contexts = {handle_of<CuContext>(device, kContext)};
+}
+
+void FakeDriver::make_another_context_current(int device) {
+  contexts = {handle_of<CuContext>(device, kOtherContext)};
 }
 
 int FakeDriver::current_device() const {

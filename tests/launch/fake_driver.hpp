@@ -46,6 +46,8 @@ class FakeDriver {
 
   /// A context of `device`, current on this thread as long as nothing else is pushed.
   void make_current(int device);
+  /// The same with a context that is not the primary one.
+  void make_another_context_current(int device);
   int current_device() const;
   std::size_t context_depth() const;
   /// A stream of a context of `device`.

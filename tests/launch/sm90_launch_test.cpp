@@ -126,9 +126,9 @@ TEST_F(LaunchTest, AWarmCallOnlyLaunches) {
   op.launch(o);
   fake_.forget_calls();
   op.launch(o);
-  EXPECT_EQ(fake_.calls(),
-            (std::vector<std::string>{"context_get_current", "context_get_device",
-                                      "stream_is_capturing", "stream_get_id", "launch_kernel"}));
+  EXPECT_EQ(fake_.calls(), (std::vector<std::string>{"context_get_current", "context_get_device",
+                                                     "context_get_current", "stream_is_capturing",
+                                                     "stream_get_id", "launch_kernel"}));
 }
 
 TEST_F(LaunchTest, TheFirstCallLoadsAndAllocatesNothing) {
@@ -183,6 +183,23 @@ TEST_F(LaunchTest, WithoutANameForTheStreamTilesAreDealtOutInTurn) {
   fake_.failures = {{"stream_is_capturing", 906}};
   op.launch(operands(p));
   for (const RecordedLaunch& launch : fake_.launches) EXPECT_EQ(launch.params.claims, 0U);
+}
+
+TEST_F(LaunchTest, CountersOfAnotherContextAreLeftAlone) {
+  const Problem p = plain();
+  const auto op = prepare(p);
+  op.launch(operands(p));
+  fake_.make_another_context_current(0);
+  op.launch(operands(p));
+  EXPECT_NE(fake_.launches[0].params.claims, 0U);
+  EXPECT_EQ(fake_.launches[1].params.claims, 0U);
+}
+
+TEST_F(LaunchTest, AKernelWithoutCountersIsDealtItsTiles) {
+  fake_.failures["library_get_global"] = 500;
+  const Problem p = plain();
+  prepare(p).launch(operands(p));
+  EXPECT_EQ(fake_.launches[0].params.claims, 0U);
 }
 
 TEST_F(LaunchTest, PairsOfCtasAreDealtTheirTiles) {

@@ -30,7 +30,7 @@ struct Consumer {
   u32 warpgroup;  // among the math warpgroups
   StageCursor<kConfig> at{};
 
-  // One stage: four k steps in one group, left in flight. `keep` 0 starts a new sum.
+  // One stage: all its k steps in one group, left in flight. `keep` 0 starts a new sum.
   template <u32 kColumns>
   WGRAD_DEVICE void multiply_stage(Accumulators<kConfig>& d, u32 stage, u32 keep) const {
     const u32 first_band = kPingpong ? 0 : warpgroup;

@@ -6,8 +6,8 @@
 
 namespace wgrad::device {
 
-// Tile numbers for one CTA: dealt out in turn, or claimed from a counter whenever it has room for
-// one more, so that a CTA that was held up, or had long tiles, takes fewer.
+// Tile numbers for one CTA: dealt out in turn, or claimed from a counter a few tiles ahead, so
+// that a CTA that was held up, or had long tiles, takes fewer.
 template <Config kConfig>
 struct TileSource {
   const Cta<kConfig>& cta;
@@ -29,6 +29,7 @@ struct TileSource {
   // After the last take: the last CTA of all clears the counters for the next launch.
   WGRAD_DEVICE void leave() const {
     if (!claims()) return;
+    // Whoever comes last has seen that all others had their last answers.
     if (arch::add_global_u32(cta.params.claims + 4, 1) != cta.cluster_count - 1) return;
     arch::store_global_i64(cta.params.claims, 0);
   }
@@ -42,6 +43,11 @@ struct Scheduler {
   u32 position = 0;
 
   WGRAD_DEVICE explicit Scheduler(const Cta<kConfig>& c) : cta(c), source(c), queue{c.smem} {}
+
+  // Experts lie in order, those without tokens at the end: an accumulation has nothing to do there.
+  WGRAD_DEVICE bool is_past_the_tokens(const Work& w) const {
+    return kConfig.accumulate && w.blocks == 0 && cta.is_ordered();
+  }
 
   // False: a tile of which nothing is stored.
   WGRAD_DEVICE bool look_up(u32 index, Work& w) const {
@@ -63,10 +69,12 @@ struct Scheduler {
     Work w{};
     const u32 tiles = tile_count(cta.grid);
     for (u32 index = source.take(); index < tiles; index = source.take()) {
-      if (!look_up(index, w)) continue;
-      queue.push(w);
-      position += u32(w.blocks);
-      return true;
+      if (look_up(index, w)) {
+        queue.push(w);
+        position = (position + u32(w.blocks)) % (2 * u32(kConfig.stages));
+        return true;
+      }
+      if (is_past_the_tokens(w)) break;
     }
     source.leave();
     w.blocks = -1;

@@ -1,4 +1,4 @@
-// The Hopper grouped wgrad kernel: persistent and warp-specialised. One warp schedules: it claims
+// The Hopper grouped wgrad kernel: persistent and warp-specialised. One thread schedules: it claims
 // tiles and tells the others of them. One producer warpgroup fills
 // operand stages by the copy engine (or, for ragged K-major operands, by ordinary loads); two math
 // warpgroups multiply them with wgmma and drain their tiles through an output ring. Launch:

@@ -12,7 +12,7 @@ struct Work {
   i32 n0;
   TokenRange tokens;
   i32 blocks;    // k blocks; 0: all zeros; negative: there is no more to do
-  u32 position;  // k blocks of this CTA before
+  u32 position;  // k blocks of this CTA before, modulo two rounds of the stages
   u64 address;   // of the expert's output
 };
 

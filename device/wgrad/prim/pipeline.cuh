@@ -1,8 +1,11 @@
 // The operand pipeline: stages that the producer fills and the math warpgroups drain, a counted
 // protocol.
-//   full[s]   completes when a stage's bytes have landed: one arrival of the copying thread, one of
-//   each loader thread empty[s]  completes when no one reads the stage any more: one arrival of
-//   each math warp of every CTA it was sent to
+//
+//   full[s]: completes when a stage's bytes have landed. One arrival of the copying thread, one of
+//   each loader thread.
+//
+//   empty[s]: completes when no one reads the stage any more. One arrival of each math warp of
+//   every CTA it was sent to.
 #pragma once
 
 #include "wgrad/arch/arch.cuh"

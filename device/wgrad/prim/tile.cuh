@@ -2,7 +2,7 @@
 // layouts", 128-byte swizzle.
 //   K-major:  row r is 128 bytes of 64 tokens; 8 rows a swizzle atom (1024 bytes)
 //   MN-major: boxes of 64 columns, one 128-byte row a token; a multicast B arrives as two regions
-//   of 32 tokens
+//   of half the stage's tokens
 #pragma once
 
 #include "wgrad/arch/arch.cuh"

@@ -31,7 +31,7 @@ struct FaultRecord {
 
 // Tiles that CTAs claim as they come free. Zero before a launch and after it: the last CTA to leave
 // clears it. Launches that may run at the same time need one each.
-struct ClaimCounters {
+struct alignas(8) ClaimCounters {
   u32 claimed;  // tiles
   u32 left;     // CTAs that have found nothing more to claim
 };

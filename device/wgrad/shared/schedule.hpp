@@ -1,4 +1,4 @@
-// Which output tile a CTA computes next: a static, persistent walk over the tiles of all experts.
+// Where tile number `index` lies: a walk over the tiles of all experts that persistent CTAs share.
 // Pure arithmetic.
 #pragma once
 
