@@ -5,7 +5,7 @@
 #include <array>
 #include <utility>
 
-#include "wgrad/kernels/wgrad_sm90.cuh"
+#include "backends/emu_kernel_table.hpp"
 
 namespace wgrad::backends {
 namespace {
@@ -86,20 +86,16 @@ constexpr Config config_at(std::size_t i) {
   return kSpecials[i - kTokenMajor - kOthers];
 }
 
-template <Config kConfig>
-void run_kernel(const shared::KernelParams& params) {
-  device::wgrad_sm90<kConfig>(params);
-}
-
 template <std::size_t... kIndex>
-std::vector<EmuKernel> make(std::index_sequence<kIndex...>) {
-  return {EmuKernel{config_at(kIndex), &run_kernel<config_at(kIndex)>}...};
+constexpr std::array<Config, kCount> all_configs(std::index_sequence<kIndex...>) {
+  return {config_at(kIndex)...};
 }
+constexpr std::array<Config, kCount> kConfigs = all_configs(std::make_index_sequence<kCount>());
 
 }  // namespace
 
 const std::vector<EmuKernel>& emu_kernels() {
-  static const std::vector<EmuKernel> kAll = make(std::make_index_sequence<kCount>());
+  static const std::vector<EmuKernel> kAll = compiled<kConfigs>(std::make_index_sequence<kCount>());
   return kAll;
 }
 

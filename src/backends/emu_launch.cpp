@@ -7,6 +7,7 @@
 
 #include "emu/tensor_map.hpp"
 #include "launch/operand_limits.hpp"
+#include "plan/sm90_config.hpp"
 #include "wgrad/shared/schedule.hpp"
 #include "wgrad/shared/smem.hpp"
 #include "wgrad/shared/tensor_map.hpp"
@@ -18,19 +19,6 @@ namespace {
 using shared::Config;
 using shared::KernelParams;
 using shared::OperandLayout;
-
-shared::InputType input_type(DType dtype) {
-  return dtype == DType::kBf16 ? shared::InputType::kBf16 : shared::InputType::kFp16;
-}
-shared::OutputType output_type(DType dtype) {
-  if (dtype == DType::kF32) return shared::OutputType::kFp32;
-  return dtype == DType::kBf16 ? shared::OutputType::kBf16 : shared::OutputType::kFp16;
-}
-
-OperandLayout layout_of(Major major, InputOrder order, std::int64_t extent) {
-  if (major == Major::kMn) return shared::mn_major_layout(extent);
-  return order == InputOrder::kTensor2d ? OperandLayout::kKMajor : OperandLayout::kKMajorRagged;
-}
 
 // Bytes from an operand's first element to its last.
 std::int64_t operand_bytes(OperandLayout layout, std::int64_t extent, std::int64_t tokens,
@@ -55,18 +43,6 @@ struct Extents {
   std::int64_t b_ld;
 };
 
-/// Where a K-major k loop may start: the least of both operands.
-std::int32_t token_alignment(const Config& c, const Operands& o, const Extents& ld) {
-  std::int32_t least = shared::kTileK;
-  if (c.a == OperandLayout::kKMajor) {
-    least = std::min(least, shared::k_major_alignment(address(o.a), ld.a_ld));
-  }
-  if (c.b == OperandLayout::kKMajor) {
-    least = std::min(least, shared::k_major_alignment(address(o.b), ld.b_ld));
-  }
-  return least;
-}
-
 KernelParams params_of(const Config& c, const Problem& p, const Operands& o, const Extents& ld,
                        std::int32_t sm_count, shared::FaultRecord& fault) {
   const std::int64_t size = shared::output_bytes(c);
@@ -87,7 +63,7 @@ KernelParams params_of(const Config& c, const Problem& p, const Operands& o, con
   k.m = static_cast<std::int32_t>(p.m);
   k.n = static_cast<std::int32_t>(p.n);
   k.experts = static_cast<std::int32_t>(p.experts);
-  k.token_alignment = token_alignment(c, o, ld);
+  k.token_alignment = shared::operands_alignment(c, k.a, ld.a_ld, k.b, ld.b_ld);
   k.raster_m = shared::default_raster_m(c, sm_count);
   k.trace = address(o.workspace);
   return k;
@@ -172,10 +148,10 @@ bool serves(const Config& c, const Problem& p) {
   if (p.scales) return false;
   const auto mode = p.output_mode == OutputMode::kDense ? shared::OutputMode::kDense
                                                         : shared::OutputMode::kDiscrete;
-  const shared::OutputType output = output_type(p.wgrad_dtype);
-  return c.input == input_type(p.a_dtype) && c.output == output &&
-         loads(c.a, layout_of(p.a_major, p.input_order, p.m)) &&
-         loads(c.b, layout_of(p.b_major, p.input_order, p.n)) && c.output_mode == mode &&
+  const shared::OutputType output = plan::output_type(p.wgrad_dtype);
+  return c.input == plan::input_type(p.a_dtype) && c.output == output &&
+         loads(c.a, plan::layout_of(p.a_major, p.input_order, p.m)) &&
+         loads(c.b, plan::layout_of(p.b_major, p.input_order, p.n)) && c.output_mode == mode &&
          c.accumulate == p.accumulate &&
          (c.partial_columns || !shared::needs_partial_columns(output, p.n));
 }

@@ -1,9 +1,9 @@
-// Kernels of the sizes that the planner chooses, which record what they do.
+// Kernels of full-sized tiles, which record what they do.
 #include <array>
 #include <utility>
 
 #include "backends/emu_instances.hpp"
-#include "wgrad/kernels/wgrad_sm90.cuh"
+#include "backends/emu_kernel_table.hpp"
 
 namespace wgrad::backends {
 namespace {
@@ -29,20 +29,11 @@ constexpr std::array kConfigs = {
     traced({.tile_n = 128, .a = OperandLayout::kKMajorRagged, .b = OperandLayout::kKMajorRagged}),
 };
 
-template <Config kConfig>
-void run_kernel(const shared::KernelParams& params) {
-  device::wgrad_sm90<kConfig>(params);
-}
-
-template <std::size_t... kIndex>
-std::vector<EmuKernel> make(std::index_sequence<kIndex...>) {
-  return {EmuKernel{kConfigs[kIndex], &run_kernel<kConfigs[kIndex]>}...};
-}
-
 }  // namespace
 
 const std::vector<EmuKernel>& emu_traced_kernels() {
-  static const std::vector<EmuKernel> kAll = make(std::make_index_sequence<kConfigs.size()>());
+  static const std::vector<EmuKernel> kAll =
+      compiled<kConfigs>(std::make_index_sequence<kConfigs.size()>());
   return kAll;
 }
 

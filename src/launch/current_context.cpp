@@ -20,20 +20,30 @@ CuContext context_for(Runtime& runtime, int device, CuStream stream) {
   return context;
 }
 
+CuContext current(const DriverApi& api) noexcept {
+  CuContext context = nullptr;
+  return api.context_get_current(&context) == kCuSuccess ? context : nullptr;
+}
+
+/// `context` is the current one; -1 where it is none.
+int device_of_current(const DriverApi& api, CuContext context) noexcept {
+  CuDevice device = -1;
+  if (context == nullptr || api.context_get_device(&device) != kCuSuccess) return -1;
+  return device;
+}
+
 }  // namespace
 
 int current_device(const DriverApi& api) noexcept {
-  CuContext context = nullptr;
-  if (api.context_get_current(&context) != kCuSuccess || context == nullptr) return -1;
-  CuDevice device = -1;
-  return api.context_get_device(&device) == kCuSuccess ? device : -1;
+  return device_of_current(api, current(api));
 }
 
 CurrentContext::CurrentContext(Runtime& runtime, int device, CuStream stream)
     : api_(runtime.api()) {
-  if (current_device(api_) == device) return;
-  check(api_, api_.context_push(context_for(runtime, device, stream)),
-        "a CUDA context cannot be made current");
+  context_ = current(api_);
+  if (device_of_current(api_, context_) == device) return;
+  context_ = context_for(runtime, device, stream);
+  check(api_, api_.context_push(context_), "a CUDA context cannot be made current");
   pushed_ = true;
 }
 

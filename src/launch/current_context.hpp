@@ -14,8 +14,11 @@ class CurrentContext {
   CurrentContext& operator=(const CurrentContext&) = delete;
   ~CurrentContext();
 
+  CuContext handle() const noexcept { return context_; }
+
  private:
   const DriverApi& api_;
+  CuContext context_ = nullptr;
   bool pushed_ = false;
 };
 

@@ -65,28 +65,24 @@ void LoadedKernel::make_ready(int device) {
         api.kernel_set_attribute(kCuMaxDynamicSharedSizeBytes, image_.smem_bytes, kernel_, device),
         fmt::format("CUDA device {} gives a CTA no {} bytes of shared memory", device,
                     image_.smem_bytes));
-  find_counters(claims_[static_cast<std::size_t>(device)]);
+  claims_[static_cast<std::size_t>(device)] = find_counters(current.handle());
   ready_[static_cast<std::size_t>(device)].store(true, std::memory_order_release);
 }
 
 /// Without them tiles are dealt out in turn.
-void LoadedKernel::find_counters(Counters& counters) const {
-  const DriverApi& api = runtime_.api();
+LoadedKernel::Counters LoadedKernel::find_counters(CuContext context) const {
+  CuAddress first = 0;
   std::size_t bytes = 0;
-  if (api.library_get_global(&counters.first, &bytes, library_, kClaims) != kCuSuccess ||
-      bytes < sizeof(shared::ClaimCounters) * shared::kClaimSlots) {
-    counters.first = 0;
-  }
-  if (api.context_get_current(&counters.context) != kCuSuccess) counters.first = 0;
+  const CuResult result = runtime_.api().library_get_global(&first, &bytes, library_, kClaims);
+  if (result != kCuSuccess || bytes < sizeof(shared::ClaimCounters) * shared::kClaimSlots)
+    return {};
+  return {first, context};
 }
 
-CuAddress LoadedKernel::claims(int device, CuStream stream) {
-  const DriverApi& api = runtime_.api();
+CuAddress LoadedKernel::claims(int device, CuStream stream, CuContext context) {
   const Counters& counters = claims_[static_cast<std::size_t>(device)];
-  CuContext current = nullptr;
-  if (counters.first == 0 || api.context_get_current(&current) != kCuSuccess) return 0;
-  if (current != counters.context) return 0;
-  const int slot = slots_.take(api, stream);
+  if (counters.first == 0 || counters.context != context) return 0;
+  const int slot = slots_.take(runtime_.api(), stream);
   if (slot == ClaimSlots::kNone) return 0;
   return counters.first + static_cast<CuAddress>(slot) * sizeof(shared::ClaimCounters);
 }

@@ -30,9 +30,9 @@ class LoadedKernel {
     return ready_[static_cast<std::size_t>(device)].load(std::memory_order_acquire);
   }
 
-  /// Counters for a launch into `stream`, on a device made ready; 0: none are left, or the current
-  /// context is not the one that they belong to.
-  CuAddress claims(int device, CuStream stream);
+  /// Counters for a launch into `stream`, on a device made ready, while `context` is current; 0:
+  /// none are left, or they belong to another context.
+  CuAddress claims(int device, CuStream stream, CuContext context);
 
   /// What cuLaunchKernelEx takes.
   CuFunction function() const noexcept { return reinterpret_cast<CuFunction>(kernel_); }
@@ -45,7 +45,7 @@ class LoadedKernel {
   };
 
   void check_load(CuResult result) const;
-  void find_counters(Counters& counters) const;
+  Counters find_counters(CuContext context) const;
 
   Runtime& runtime_;
   KernelImage image_;

@@ -42,19 +42,6 @@ MapKey operand_key(shared::OperandLayout layout, CuAddress base, std::int64_t ld
   return {base, ld, layout == shared::OperandLayout::kKMajor ? tokens : 0};
 }
 
-/// The least of the plain K-major operands'; the greatest where there is none.
-shared::i32 token_alignment(const shared::Config& c, const shared::KernelParams& params,
-                            std::int64_t ld_a, std::int64_t ld_b) {
-  shared::i32 alignment = shared::kTileK;
-  if (c.a == shared::OperandLayout::kKMajor) {
-    alignment = std::min(alignment, shared::k_major_alignment(params.a, ld_a));
-  }
-  if (c.b == shared::OperandLayout::kKMajor) {
-    alignment = std::min(alignment, shared::k_major_alignment(params.b, ld_b));
-  }
-  return alignment;
-}
-
 }  // namespace
 
 Sm90Launch::Sm90Launch(Runtime& runtime, const Problem& problem, const plan::Sm90Config& config,
@@ -106,7 +93,8 @@ void Sm90Launch::launch(const Operands& o) const {
   shared::KernelParams params = static_params_;
   set_operands(params, o, device);
   set_maps(params, o);
-  if (config_.kernel.cluster_m == 1) params.claims = kernel_->claims(device, stream);
+  if (config_.kernel.cluster_m == 1)
+    params.claims = kernel_->claims(device, stream, current.handle());
   start(params, stream);
 }
 
@@ -130,7 +118,7 @@ void Sm90Launch::set_maps(shared::KernelParams& params, const Operands& o) const
   const shared::Config& c = config_.kernel;
   const std::int64_t ld_a = map_ld_a(problem_, o);
   const std::int64_t ld_b = map_ld_b(problem_, o);
-  params.token_alignment = token_alignment(c, params, ld_a, ld_b);
+  params.token_alignment = shared::operands_alignment(c, params.a, ld_a, params.b, ld_b);
   const CuAddress a = o.tokens > 0 ? params.a : params.out_map_base;
   const CuAddress b = o.tokens > 0 ? params.b : params.out_map_base;
   params.map_a = shared_->a.get(api, operand_key(c.a, a, ld_a, o.tokens),

@@ -17,23 +17,6 @@ constexpr int kTileRows = 128;
 constexpr int kShortStage = 32;  // tokens: more, shorter stages hide more of the copies' latency
 constexpr int kMostSms = 1024;   // no chip has more; keeps raster arithmetic in int
 
-shared::OperandLayout layout_of(Major major, InputOrder order, std::int64_t extent) {
-  if (major == Major::kMn) return shared::mn_major_layout(extent);
-  return order == InputOrder::kTensorRagged ? shared::OperandLayout::kKMajorRagged
-                                            : shared::OperandLayout::kKMajor;
-}
-
-shared::OutputType output_type(DType dtype) {
-  switch (dtype) {
-    case DType::kF32:
-      return shared::OutputType::kFp32;
-    case DType::kF16:
-      return shared::OutputType::kFp16;
-    default:
-      return shared::OutputType::kBf16;
-  }
-}
-
 /// The configuration of this problem with a given tile width, cluster and split.
 shared::Config kernel_config(const Problem& p, int tile_n, int cluster_m,
                              shared::WarpgroupSplit split) {
@@ -42,7 +25,7 @@ shared::Config kernel_config(const Problem& p, int tile_n, int cluster_m,
   c.tile_n = tile_n;
   c.cluster_m = cluster_m;
   c.split = split;
-  c.input = p.a_dtype == DType::kF16 ? shared::InputType::kFp16 : shared::InputType::kBf16;
+  c.input = input_type(p.a_dtype);
   c.output = output_type(p.wgrad_dtype);
   c.a = layout_of(p.a_major, p.input_order, p.m);
   c.b = layout_of(p.b_major, p.input_order, p.n);
@@ -74,6 +57,27 @@ bool tiling_allows(const Tiling& t, int tile_n, int cluster_m) {
 }
 
 }  // namespace
+
+shared::OperandLayout layout_of(Major major, InputOrder order, std::int64_t extent) {
+  if (major == Major::kMn) return shared::mn_major_layout(extent);
+  return order == InputOrder::kTensorRagged ? shared::OperandLayout::kKMajorRagged
+                                            : shared::OperandLayout::kKMajor;
+}
+
+shared::OutputType output_type(DType dtype) {
+  switch (dtype) {
+    case DType::kF32:
+      return shared::OutputType::kFp32;
+    case DType::kF16:
+      return shared::OutputType::kFp16;
+    default:
+      return shared::OutputType::kBf16;
+  }
+}
+
+shared::InputType input_type(DType dtype) {
+  return dtype == DType::kF16 ? shared::InputType::kFp16 : shared::InputType::kBf16;
+}
 
 std::int64_t tile_count(const shared::Config& c, const Problem& p) {
   const std::int64_t each = ceil_div(p.m, c.tile_m * c.cluster_m) * ceil_div(p.n, c.tile_n);

@@ -27,6 +27,11 @@ struct Sm90Config {
   int smem_bytes = 0;  ///< dynamic shared memory of one CTA
 };
 
+/// The kernel's words for a problem's.
+shared::OperandLayout layout_of(Major major, InputOrder order, std::int64_t extent);
+shared::InputType input_type(DType dtype);
+shared::OutputType output_type(DType dtype);
+
 /// Configurations for `problem` that its tiling arguments allow, whatever the device.
 std::vector<shared::Config> allowed_configs(const Problem& problem);
 

@@ -2,23 +2,13 @@
 #include <gtest/gtest.h>
 
 #include "support/check.hpp"
+#include "support/emulated_device.hpp"
 #include "support/random_case.hpp"
 #include "wgrad/executable.hpp"
 #include "wgrad/support.hpp"
 
 namespace wgrad::test {
 namespace {
-
-DeviceSpec emulated_sm90() {
-  DeviceSpec spec;
-  spec.kind = DeviceKind::kCuda;
-  spec.name = "emulated SM90";
-  spec.arch = 90;
-  spec.sm_count = 4;
-  spec.smem_bytes = 232448;
-  spec.l2_bytes = 50 << 20;
-  return spec;
-}
 
 Target emulated() {
   return {"emu", emulated_sm90(), host_device()};

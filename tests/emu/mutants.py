@@ -101,7 +101,7 @@ MUTANTS = [
     ("work read by one role less", QUEUE, "arch::barrier_init(empty(s), kReaders);", "arch::barrier_init(empty(s), kReaders - 1);", 0),
     ("let go while lanes still read", QUEUE, "    arch::warp_sync();\n    if (arch::lane_index() == 0) let_go();",
      "    if (arch::lane_index() == 0) let_go();", 4),
-    ("one end for two warpgroups", SCHEDULER, "i < kMathWarpgroups / warpgroups_per_tile(kConfig)", "i < 1", 4),
+    ("one end for two warpgroups", SCHEDULER, "i < tiles_at_once(kConfig)", "i < 1", 4),
     ("claims not cleared", SCHEDULER, "    arch::store_global_i64(cta.params.claims, 0);\n", "", 0),
     ("claims cleared by the first to leave", SCHEDULER, "!= cta.cluster_count - 1) return;", "!= 0) return;", 0),
     ("position not counted", SCHEDULER, "(position + u32(w.blocks)) %", "position %", 0),

@@ -6,22 +6,12 @@
 #include <set>
 
 #include "support/check.hpp"
+#include "support/emulated_device.hpp"
 #include "wgrad/errors.hpp"
 #include "wgrad/executable.hpp"
 
 namespace wgrad::test {
 namespace {
-
-DeviceSpec emulated_pair() {
-  DeviceSpec spec;
-  spec.kind = DeviceKind::kCuda;
-  spec.name = "emulated pair of SMs";
-  spec.arch = 90;
-  spec.sm_count = 2;
-  spec.smem_bytes = 232448;
-  spec.l2_bytes = 50 << 20;
-  return spec;
-}
 
 Case plain_case() {
   Case c;
@@ -38,7 +28,7 @@ struct Ran {
 
 Ran run(const CaseData& data) {
   const Executable executable =
-      prepare(problem(data.source), emulated_pair(), {.backend = "emu", .trace = true});
+      prepare(problem(data.source), emulated_sm90(2), {.backend = "emu", .trace = true});
   Instance instance(data, host_device());
   std::vector<std::byte> record(static_cast<std::size_t>(executable.workspace_bytes()));
   instance.operands().workspace = record.data();
@@ -127,12 +117,12 @@ TEST(EmuTimeline, IsTheSameEveryTime) {
 TEST(EmuTimeline, RefusesInWords) {
   const CaseData data(plain_case());
   const Problem p = problem(data.source);
-  const Executable traced = prepare(p, emulated_pair(), {.backend = "emu", .trace = true});
+  const Executable traced = prepare(p, emulated_sm90(2), {.backend = "emu", .trace = true});
   Instance instance(data, host_device());
   EXPECT_THROW(traced.run(instance.operands()), ValueError);  // no workspace
   const std::vector<std::byte> few(100);
   EXPECT_THROW(traced.timeline(few), ValueError);
-  const Executable plain = prepare(p, emulated_pair(), {.backend = "emu"});
+  const Executable plain = prepare(p, emulated_sm90(2), {.backend = "emu"});
   const std::vector<std::byte> enough(static_cast<std::size_t>(traced.workspace_bytes()));
   EXPECT_THROW(plain.timeline(enough), ValueError);
   EXPECT_THROW(prepare(p, host_spec(), {.backend = "reference", .trace = true}), RuntimeError);

@@ -126,9 +126,9 @@ TEST_F(LaunchTest, AWarmCallOnlyLaunches) {
   op.launch(o);
   fake_.forget_calls();
   op.launch(o);
-  EXPECT_EQ(fake_.calls(), (std::vector<std::string>{"context_get_current", "context_get_device",
-                                                     "context_get_current", "stream_is_capturing",
-                                                     "stream_get_id", "launch_kernel"}));
+  EXPECT_EQ(fake_.calls(),
+            (std::vector<std::string>{"context_get_current", "context_get_device",
+                                      "stream_is_capturing", "stream_get_id", "launch_kernel"}));
 }
 
 TEST_F(LaunchTest, TheFirstCallLoadsAndAllocatesNothing) {

@@ -6,6 +6,7 @@
 #include "backends/backend.hpp"
 #include "support/case.hpp"
 #include "support/cuda_device.hpp"
+#include "support/emulated_device.hpp"
 #include "support/settings.hpp"
 
 namespace wgrad::test {
@@ -17,20 +18,9 @@ struct Machine {
   std::shared_ptr<Device> memory;
 };
 
-DeviceSpec emulated_spec() {
-  DeviceSpec spec;
-  spec.kind = DeviceKind::kCuda;
-  spec.name = "emulated SM90";
-  spec.arch = 90;
-  spec.sm_count = 4;
-  spec.smem_bytes = 232448;
-  spec.l2_bytes = 50 << 20;
-  return spec;
-}
-
 std::vector<Target> find_emulated() {
   for (const backends::Backend* backend : backends::all()) {
-    if (backend->name() == "emu") return {{"emu", emulated_spec(), host_device()}};
+    if (backend->name() == "emu") return {{"emu", emulated_sm90(), host_device()}};
   }
   return {};
 }

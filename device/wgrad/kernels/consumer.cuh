@@ -28,7 +28,6 @@ struct Consumer {
   WorkQueue<kConfig> queue;
   u32 thread;     // among the math threads
   u32 warpgroup;  // among the math warpgroups
-  StageCursor<kConfig> at{};
 
   // One stage: all its k steps in one group, left in flight. `keep` 0 starts a new sum.
   template <u32 kColumns>
@@ -49,12 +48,12 @@ struct Consumer {
     arch::wgmma_commit();
   }
 
-  WGRAD_DEVICE void mask(const Work& w, i32 token) {
+  WGRAD_DEVICE void mask(u32 stage, const Work& w, i32 token) {
     const u32 begin = epilogue.trace.now();
     const u32 barrier = kPingpong ? kOwnWarpgroup + warpgroup : kBothWarpgroups;
     const u32 among = kPingpong ? thread % kWarpgroupThreads : thread;
-    mask_stage<kConfig>(pipeline, at.slot, w, token, among, barrier);
-    epilogue.trace.record(TraceKind::kMask, at.slot, begin);
+    mask_stage<kConfig>(pipeline, stage, w, token, among, barrier);
+    epilogue.trace.record(TraceKind::kMask, stage, begin);
   }
 
   // All k blocks of a tile, the tile-th of this warpgroup; only the first kColumns columns of it. A
@@ -63,7 +62,7 @@ struct Consumer {
   WGRAD_DEVICE void multiply(Accumulators<kConfig>& d, const Work& w, u32 tile) {
     auto& trace = epilogue.trace;
     u32 previous = 0, begun = 0;  // the stage that is being multiplied, and since when
-    at = {};
+    StageCursor<kConfig> at;
     at.skip(w.position);
     if constexpr (kPingpong) {
       trace.span(TraceKind::kWaitTurn, warpgroup, [&] { turns.wait(warpgroup, tile); });
@@ -71,7 +70,7 @@ struct Consumer {
     for (i32 block = 0; block < w.blocks; ++block, at.advance()) {
       trace.span(TraceKind::kWaitFull, at.slot, [&] { pipeline.wait_full(at); });
       if constexpr (aligns_first_token(kConfig))
-        mask(w, first_token<kConfig>(cta.params, w) + block * kConfig.tile_k);
+        mask(at.slot, w, first_token<kConfig>(cta.params, w) + block * kConfig.tile_k);
       const u32 begin = trace.now();
       multiply_stage<kColumns>(d, at.slot, block == 0 ? 0 : 1);
       if (block > 0) {
@@ -100,8 +99,7 @@ struct Consumer {
   // Pingpong: every other tile is the other warpgroup's.
   WGRAD_DEVICE void run() {
     if constexpr (kPingpong) queue.at.skip(warpgroup);
-    for (u32 tile = 0;;
-         ++tile, queue.at.skip(u32(kMathWarpgroups / warpgroups_per_tile(kConfig)))) {
+    for (u32 tile = 0;; ++tile, queue.at.skip(u32(tiles_at_once(kConfig)))) {
       const u32 begin = epilogue.trace.now();
       Accumulators<kConfig> d;
       const Work w = queue.read();

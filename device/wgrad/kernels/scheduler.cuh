@@ -78,7 +78,7 @@ struct Scheduler {
     }
     source.leave();
     w.blocks = -1;
-    for (i32 i = 0; i < kMathWarpgroups / warpgroups_per_tile(kConfig); ++i) queue.push(w);
+    for (i32 i = 0; i < tiles_at_once(kConfig); ++i) queue.push(w);
     return false;
   }
 

@@ -50,10 +50,6 @@ WGRAD_DEVICE arch::FloatPair unpack(u32 packed) {
   return arch::unpack_fp16(packed);
 }
 
-WGRAD_DEVICE arch::FloatPair sum(arch::FloatPair x, arch::FloatPair y) {
-  return {x.low + y.low, x.high + y.high};
-}
-
 // Rounded sum of two accumulators and, when kAdd, the two destination values already there.
 template <OutputType kType, bool kAdd>
 WGRAD_DEVICE u32 round_pair(float x, float y, u32 there) {
@@ -86,7 +82,7 @@ WGRAD_DEVICE void write_box_16(u32 box, const float (&d)[kCount]) {
 
 // FP32: 32 columns from accumulator d + 16 * kBox. Odd rows store the 8-column groups in another
 // order (q ^ 2): so the 16 threads of one 8-byte store phase meet no bank twice.
-template <bool kAdd, u32 kBox, u32 kCount>
+template <u32 kBox, u32 kCount>
 WGRAD_DEVICE void write_box_32(u32 box, const float (&d)[kCount]) {
   const u32 lane = arch::lane_index();
   const u32 row = lane / 4;
@@ -97,21 +93,16 @@ WGRAD_DEVICE void write_box_32(u32 box, const float (&d)[kCount]) {
     const u32 low = swizzled(box, row, 2 * group + (lane % 4) / 2) + (lane % 2) * 8;
     constexpr u32 kHigh = 8 * kSwizzleBytes;  // 8 rows further, same swizzle
     const u32 at = kBox * 16 + q * 4, other = kBox * 16 + (q ^ 2) * 4;
-    arch::FloatPair first{odd ? d[other] : d[at], odd ? d[other + 1] : d[at + 1]};
-    arch::FloatPair second{odd ? d[other + 2] : d[at + 2], odd ? d[other + 3] : d[at + 3]};
-    if constexpr (kAdd) {
-      first = sum(first, arch::load_shared_pair(low));
-      second = sum(second, arch::load_shared_pair(low + kHigh));
-    }
-    arch::store_shared_pair(low, first.low, first.high);
-    arch::store_shared_pair(low + kHigh, second.low, second.high);
+    arch::store_shared_pair(low, odd ? d[other] : d[at], odd ? d[other + 1] : d[at + 1]);
+    arch::store_shared_pair(low + kHigh, odd ? d[other + 2] : d[at + 2],
+                            odd ? d[other + 3] : d[at + 3]);
   }
 }
 
 template <Config kConfig, u32 kBox, u32 kCount>
 WGRAD_DEVICE void write_box(u32 box, const float (&d)[kCount]) {
   if constexpr (kConfig.output == OutputType::kFp32) {
-    write_box_32<reads_output(kConfig), kBox>(box, d);
+    write_box_32<kBox>(box, d);
   } else {
     write_box_16<kConfig.output, reads_output(kConfig), kBox>(box, d);
   }

@@ -71,6 +71,10 @@ constexpr i32 math_warps(const Config& c) {
 constexpr i32 warpgroups_per_tile(const Config& c) {
   return c.split == WarpgroupSplit::kRows ? kMathWarpgroups : 1;
 }
+// Tiles that a CTA computes side by side.
+constexpr i32 tiles_at_once(const Config& c) {
+  return kMathWarpgroups / warpgroups_per_tile(c);
+}
 constexpr i32 bands_per_warpgroup(const Config& c) {
   return c.tile_m / kWarpgroupRows / warpgroups_per_tile(c);
 }

@@ -91,6 +91,14 @@ constexpr i32 k_major_alignment(u64 address, i64 ld) {
   return address % kSwizzleBytes == 0 && ld % kTileK == 0 ? kTileK : kTokenAlignment;
 }
 
+// The least of the K-major tensor2d operands'; the greatest where there is none.
+constexpr i32 operands_alignment(const Config& c, u64 a, i64 ld_a, u64 b, i64 ld_b) {
+  i32 least = kTileK;
+  if (c.a == OperandLayout::kKMajor) least = min_of(least, k_major_alignment(a, ld_a));
+  if (c.b == OperandLayout::kKMajor) least = min_of(least, k_major_alignment(b, ld_b));
+  return least;
+}
+
 // An address as the two outer coordinates of the output map: lo * 16 + hi * 2^34, modulo 2^64.
 struct AddressCoord {
   i32 lo;

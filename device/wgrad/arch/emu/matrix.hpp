@@ -14,6 +14,11 @@ WGRAD_DEVICE Chunk load_matrices(u32 row_address) {
   return c;
 }
 
+struct FloatPair {
+  float low;
+  float high;
+};
+
 WGRAD_DEVICE u32 pack_bf16(float x, float y) {
   return emu::bf16_bits(x) | static_cast<u32>(emu::bf16_bits(y)) << 16;
 }

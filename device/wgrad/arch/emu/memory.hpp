@@ -9,11 +9,6 @@ struct Chunk {  // 16 bytes
   u32 word[4];
 };
 
-struct FloatPair {
-  float low;
-  float high;
-};
-
 template <typename T>
 WGRAD_DEVICE T shared_value(u32 address) {
   T value;
@@ -43,9 +38,6 @@ WGRAD_DEVICE Chunk load_shared(u32 address) {
 WGRAD_DEVICE void store_shared_pair(u32 address, float x, float y) {
   const float pair[2] = {x, y};
   emu::store_shared(address, pair, sizeof pair);
-}
-WGRAD_DEVICE FloatPair load_shared_pair(u32 address) {
-  return shared_value<FloatPair>(address);
 }
 WGRAD_DEVICE void store_shared_u32(u32 address, u32 value) {
   emu::store_shared(address, &value, sizeof value);

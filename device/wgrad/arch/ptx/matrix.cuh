@@ -22,6 +22,11 @@ WGRAD_DEVICE Chunk load_matrices(u32 row_address) {
   return c;
 }
 
+struct FloatPair {
+  float low;
+  float high;
+};
+
 // Round to nearest even; the low half holds x.
 WGRAD_DEVICE u32 pack_bf16(float x, float y) {
   u32 packed;

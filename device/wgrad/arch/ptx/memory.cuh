@@ -10,11 +10,6 @@ struct Chunk {  // 16 bytes
   u32 word[4];
 };
 
-struct FloatPair {
-  float low;
-  float high;
-};
-
 WGRAD_DEVICE u32 shared_base() {
   return static_cast<u32>(__cvta_generic_to_shared(dynamic_shared_memory));
 }
@@ -40,14 +35,6 @@ WGRAD_DEVICE Chunk load_shared(u32 address) {
 }
 WGRAD_DEVICE void store_shared_pair(u32 address, float x, float y) {
   asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(address), "f"(x), "f"(y) : "memory");
-}
-WGRAD_DEVICE FloatPair load_shared_pair(u32 address) {
-  FloatPair pair;
-  asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];"
-               : "=f"(pair.low), "=f"(pair.high)
-               : "r"(address)
-               : "memory");
-  return pair;
 }
 WGRAD_DEVICE void store_shared_u32(u32 address, u32 value) {
   asm volatile("st.shared.u32 [%0], %1;" ::"r"(address), "r"(value) : "memory");
