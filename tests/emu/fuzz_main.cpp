@@ -47,7 +47,7 @@ int sweep(const Plan& plan) {
   for (; done < plan.problems && elapsed() < plan.seconds; ++done) {
     const std::uint64_t number = plan.first + done;
     const std::size_t kernel = number % kernels().size();
-    const KernelCase c = random_kernel_case(kernels()[kernel].config, kernel, number);
+    const KernelCase c = fuzz_case(kernels()[kernel].config, kernel, number);
     const auto [result, stats] = verdict(c);
     switches += stats.switches;
     wgmmas += stats.wgmmas;

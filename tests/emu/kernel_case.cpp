@@ -1,7 +1,6 @@
 #include "emu/kernel_case.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +11,7 @@
 #include "support/logical.hpp"
 #include "support/random.hpp"
 #include "wgrad/scale_layout.hpp"
+#include "wgrad/shared/smem.hpp"
 
 namespace wgrad::test {
 namespace {
@@ -66,6 +66,64 @@ void set_values(Case& full, const KernelCase& k) {
     }
     if (k.infinite) make_infinite(data);
   };
+}
+
+// "7,0,0" or, of a number that stands more than four times, "7,0:1000".
+std::string counts_text(const std::vector<std::int64_t>& counts) {
+  std::string text;
+  for (std::size_t i = 0; i < counts.size();) {
+    std::size_t times = 1;
+    while (i + times < counts.size() && counts[i + times] == counts[i]) ++times;
+    if (times <= 4) times = 1;
+    text += fmt::format("{}{}", i == 0 ? "" : ",", counts[i]);
+    if (times > 1) text += fmt::format(":{}", times);
+    i += times;
+  }
+  return text;
+}
+
+std::vector<std::int64_t> parse_counts(const std::string& text) {
+  std::vector<std::int64_t> counts;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    const std::string item = text.substr(at, comma - at);
+    const std::size_t colon = item.find(':');
+    const std::size_t times = colon == std::string::npos ? 1 : std::stoull(item.substr(colon + 1));
+    counts.insert(counts.end(), times, std::stoll(item));
+    at = comma + 1;
+  }
+  return counts;
+}
+
+// MN-major operands are as wide as they like: only their rows are padded to 16 bytes.
+void narrow(KernelCase& k, const Config& c, Random& random) {
+  if (c.a == OperandLayout::kMnMajor) k.m = std::max<std::int64_t>(1, k.m - random.integer(0, 7));
+  if (c.b == OperandLayout::kMnMajor && c.partial_columns)
+    k.n = std::max<std::int64_t>(1, k.n - random.integer(0, 7));
+}
+
+// More experts than are sorted, or than a CTA has threads; few of them with tokens.
+void make_many(KernelCase& k, const Config& c, Random& random) {
+  k.m = k.n = 64;
+  k.counts.assign(static_cast<std::size_t>(shared::kMaxOrderedExperts + random.integer(0, 3)), 0);
+  for (int i = 0; i < 4; ++i)
+    k.counts[static_cast<std::size_t>(random.integer(0, shared::kMaxOrderedExperts - 1))] = 9;
+  k.counts.back() = 13;
+  if (c.partial_columns) k.n = 61;
+}
+
+void break_data(KernelCase& k, const Config& c, std::uint64_t which) {
+  constexpr Broken kOffsets[] = {Broken::kOffsetsNegative, Broken::kOffsetBeyond,
+                                 Broken::kOffsetDecreases, Broken::kOffsetNegative};
+  constexpr Broken kPointers[] = {Broken::kPointerNull, Broken::kPointerAlignment};
+  const bool pointer = c.output_mode == shared::OutputMode::kDiscrete && which % 3 != 2;
+  k.broken = pointer ? kPointers[which % 2] : kOffsets[which % 4];
+  if (k.broken == Broken::kOffsetBeyond) k.slack = 0;
+  if (k.broken == Broken::kOffsetsNegative) k.counts.assign(k.counts.size(), 0);
+  if (k.broken == Broken::kOffsetDecreases || k.broken == Broken::kOffsetNegative) {
+    k.counts.front() = 9;
+    k.counts.push_back(0);
+  }
 }
 
 }  // namespace
@@ -127,12 +185,26 @@ KernelCase random_kernel_case(const Config& c, std::size_t kernel, std::uint64_t
   return k;
 }
 
+KernelCase fuzz_case(const Config& c, std::size_t kernel, std::uint64_t number) {
+  KernelCase k = random_kernel_case(c, kernel, number);
+  Random random(number * 7919 + kernel);
+  if (random.chance(0.5)) narrow(k, c, random);
+  if (c.accumulate && number % 13 == 5) {
+    make_many(k, c, random);
+  } else if (number % 5 == 2) {
+    break_data(k, c, number / 5);
+  }
+  return k;
+}
+
 std::string arguments(const KernelCase& k) {
-  return fmt::format(
+  std::string text = fmt::format(
       "--kernel {} --m {} --n {} --counts {} --slack {} --a-pad {} --b-pad {} --pitch-pad {} "
       "--sms {} --infinite {} --values {} --data-seed {} --seed {}",
-      k.kernel, k.m, k.n, fmt::join(k.counts, ","), k.slack, k.a_pad, k.b_pad, k.pitch_pad, k.sms,
+      k.kernel, k.m, k.n, counts_text(k.counts), k.slack, k.a_pad, k.b_pad, k.pitch_pad, k.sms,
       k.infinite ? 1 : 0, static_cast<int>(k.values), k.data_seed, k.seed);
+  if (k.broken != Broken::kNothing) text += fmt::format(" --broken {}", static_cast<int>(k.broken));
+  return text;
 }
 
 KernelCase parse(const std::vector<std::string>& args) {
@@ -141,12 +213,7 @@ KernelCase parse(const std::vector<std::string>& args) {
     const std::string& name = args[i];
     const std::string& value = args[i + 1];
     if (name == "--counts") {
-      std::size_t at = 0;
-      while (at < value.size()) {
-        const std::size_t comma = std::min(value.find(',', at), value.size());
-        k.counts.push_back(std::stoll(value.substr(at, comma - at)));
-        at = comma + 1;
-      }
+      k.counts = parse_counts(value);
       continue;
     }
     const auto number = static_cast<std::uint64_t>(std::stoull(value));
@@ -171,6 +238,8 @@ KernelCase parse(const std::vector<std::string>& args) {
       k.infinite = number != 0;
     else if (name == "--values")
       k.values = static_cast<Values>(number);
+    else if (name == "--broken")
+      k.broken = static_cast<Broken>(number);
     else if (name == "--data-seed")
       k.data_seed = number;
     else if (name == "--seed")

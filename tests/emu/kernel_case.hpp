@@ -17,6 +17,18 @@ enum class Values : std::uint8_t {
   kTiny,  ///< products around the least normal number (bf16)
 };
 
+/// Device data that the kernel must report and clamp, in the last expert unless stated: the result
+/// is that of the counts of the case.
+enum class Broken : std::uint8_t {
+  kNothing,
+  kOffsetDecreases,   ///< an empty expert that ends before it begins
+  kOffsetNegative,    ///< an empty expert
+  kOffsetBeyond,      ///< without slack: the end is past the tokens
+  kOffsetsNegative,   ///< all experts are empty
+  kPointerNull,       ///< discrete, the first expert: nothing is stored
+  kPointerAlignment,  ///< likewise
+};
+
 /// A problem in numbers that a command line holds.
 struct KernelCase {
   std::size_t kernel = 0;  ///< index of the configuration
@@ -30,6 +42,7 @@ struct KernelCase {
   int sms = 4;                 ///< CTAs at once: few make each walk over many tiles
   bool infinite = false;       ///< each expert's last token multiplies to infinity in row 0
   Values values = Values::kIntegers;
+  Broken broken = Broken::kNothing;
   std::uint64_t data_seed = 1;
   std::uint64_t seed = 1;  ///< of the adversary
 };
@@ -40,6 +53,8 @@ std::int64_t unit_of(shared::OperandLayout layout);
 /// The same case for the same number.
 KernelCase random_kernel_case(const shared::Config& config, std::size_t kernel,
                               std::uint64_t number);
+/// For the fuzzer: now and then of widths off 16 bytes, of more experts than are sorted, or broken.
+KernelCase fuzz_case(const shared::Config& config, std::size_t kernel, std::uint64_t number);
 Case full_case(const shared::Config& config, const KernelCase& c);
 
 /// Arguments that replay a case.

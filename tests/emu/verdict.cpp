@@ -3,11 +3,97 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <vector>
 
 #include "backends/emu_launch.hpp"
 #include "support/instance.hpp"
 
 namespace wgrad::test {
+namespace {
+
+using shared::FaultKind;
+using shared::FaultRecord;
+
+// Operands as the case breaks them, and what the kernel must note of them.
+struct BrokenData {
+  std::vector<std::int32_t> offsets;
+  std::vector<std::int64_t> pointers;
+  FaultRecord expected{};
+};
+
+std::optional<BrokenData> broken_data(const KernelCase& k, const Case& full, const Operands& o) {
+  const auto experts = static_cast<std::int32_t>(k.counts.size());
+  const std::int32_t last = experts - 1;
+  BrokenData data;
+  data.offsets = offsets(full);
+  std::int32_t& end = data.offsets.back();
+  const std::int32_t begin = experts > 1 ? data.offsets[static_cast<std::size_t>(last) - 1] : 0;
+  const auto noted = [&](FaultKind kind, std::int32_t expert, std::int64_t value,
+                         std::int64_t limit) {
+    data.expected = {static_cast<std::int32_t>(kind), expert, value, limit};
+  };
+  const auto pointer = [&](std::int64_t value, FaultKind kind) {
+    data.pointers.assign(o.wgrad_ptrs, o.wgrad_ptrs + experts);
+    data.pointers.front() = value;
+    noted(kind, 0, value, value == 0 ? 0 : 16);
+  };
+  switch (k.broken) {
+    case Broken::kNothing:
+      return data;
+    case Broken::kOffsetDecreases:
+      if (k.counts.back() != 0 || begin == 0) return std::nullopt;
+      end = begin - 1;
+      noted(FaultKind::kOffsetDecreases, last, end, begin);
+      return data;
+    case Broken::kOffsetNegative:
+      if (k.counts.back() != 0) return std::nullopt;
+      end = -5;
+      noted(FaultKind::kOffsetNegative, last, end, 0);
+      return data;
+    case Broken::kOffsetBeyond:
+      if (k.slack != 0) return std::nullopt;
+      end += 7;
+      noted(FaultKind::kOffsetBeyond, last, end, o.tokens);
+      return data;
+    case Broken::kOffsetsNegative:
+      if (covered_tokens(full) != 0) return std::nullopt;
+      for (std::int32_t e = 0; e < experts; ++e) data.offsets[static_cast<std::size_t>(e)] = -1 - e;
+      noted(FaultKind::kOffsetNegative, -1, 0, 0);
+      return data;
+    case Broken::kPointerNull:
+      pointer(0, FaultKind::kPointerNull);
+      return data;
+    case Broken::kPointerAlignment:
+      pointer(o.wgrad_ptrs[0] + 8, FaultKind::kPointerAlignment);
+      return data;
+  }
+  return std::nullopt;
+}
+
+// Of many faults any may have come first, but all of it.
+bool as_expected(const FaultRecord& got, FaultRecord want) {
+  if (want.expert < 0 && got.expert >= 0) {
+    want.expert = got.expert;
+    want.value = -1 - got.expert;
+  }
+  return got.kind == want.kind && got.expert == want.expert && got.value == want.value &&
+         got.limit == want.limit;
+}
+
+// The oracle's image; of an expert that cannot be stored, what was there before.
+Bytes wanted(const KernelCase& k, const CaseData& data) {
+  Bytes want = oracle_output(data);
+  if (k.broken != Broken::kPointerNull && k.broken != Broken::kPointerAlignment) return want;
+  const Problem& p = data.source.problem;
+  const std::int64_t size = bits(p.wgrad_dtype) / 8;
+  const auto from = data.output.bytes().begin() + data.output.expert_offset(0);
+  std::copy(from, from + ((p.m - 1) * row_pitch(p) + p.n) * size,
+            want.begin() + data.output.expert_offset(0));
+  return want;
+}
+
+}  // namespace
 
 Verdict verdict(const KernelCase& k) {
   const backends::EmuKernel& kernel = kernels()[k.kernel];
@@ -16,7 +102,11 @@ Verdict verdict(const KernelCase& k) {
     return {"the kernel does not serve this case", {}};
   const CaseData data(full);
   Instance instance(data, host_device());
-  shared::FaultRecord record{};
+  const auto broken = broken_data(k, full, instance.operands());
+  if (!broken) return {"the kernel does not serve this case", {}};
+  instance.operands().offsets = broken->offsets.data();
+  if (!broken->pointers.empty()) instance.operands().wgrad_ptrs = broken->pointers.data();
+  FaultRecord record{};
   backends::EmuSettings settings;
   settings.sm_count = k.sms;
   settings.claim_tiles = k.seed % 4 != 1;
@@ -24,10 +114,12 @@ Verdict verdict(const KernelCase& k) {
   const emu::Outcome outcome =
       backends::launch_emulated(kernel, full.problem, instance.operands(), settings, record);
   if (outcome.fault) return {outcome.fault->text(), outcome.stats};
-  if (record.kind != 0) {
-    return {fmt::format("the kernel reports data fault {}", record.kind), outcome.stats};
+  if (!as_expected(record, broken->expected)) {
+    return {fmt::format("the kernel reports data fault {} of expert {}: {}, limit {}", record.kind,
+                        record.expert, record.value, record.limit),
+            outcome.stats};
   }
-  const Bytes got = instance.output(), want = oracle_output(data);
+  const Bytes got = instance.output(), want = wanted(k, data);
   const auto different = std::mismatch(got.begin(), got.end(), want.begin()).first;
   if (different == got.end()) return {"", outcome.stats};
   return {fmt::format("wrong result: first at byte {} of {} of the output image",
