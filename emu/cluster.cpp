@@ -74,15 +74,17 @@ std::string Cta::describe(std::uint32_t at) const {
   return fmt::format("CTA {} shared memory + {:#x}", block, at);
 }
 
-Cluster::Cluster(const Launch& launch, GlobalMemory& memory, StackPool& stacks,
-                 const Adversary& adversary, std::uint32_t index, Outcome& outcome)
-    : launch_(&launch),
+Cluster::Cluster(Grid& grid, GlobalMemory& memory, StackPool& stacks, const Adversary& adversary,
+                 std::uint32_t index, Outcome& outcome)
+    : grid_(&grid),
+      launch_(grid.launch),
       memory_(&memory),
       outcome_(&outcome),
       index_(index),
       random_(adversary.seed * 0x100000001b3 + index),
       timing_(adversary.timing),
-      clocks_(agents_of(launch)) {
+      clocks_(agents_of(*grid.launch)) {
+  const Launch& launch = *launch_;
   constexpr std::uint32_t kPreemptions[] = {20, 200, 2000, 20000};
   preempt_every_ = kPreemptions[random_.below(4)];
   rearm_preemption();

@@ -41,7 +41,8 @@ enum class WaitKind : std::uint8_t {
   kWarp,
   kWgmma,
   kBulk,
-  kRegisters
+  kRegisters,
+  kGrid
 };
 
 /// What an instruction costs the thread that executes it.
@@ -202,6 +203,18 @@ struct Event {
 };
 inline constexpr std::uint64_t kNever = ~std::uint64_t{0};
 
+/// One launch of a stream, as the machine runs it.
+struct Grid {
+  const Launch* launch = nullptr;
+  const Grid* before = nullptr;  // in the stream
+  std::uint32_t next = 0;        // clusters that have begun
+  std::uint32_t finished = 0;    // and that have ended
+  std::uint32_t ready_ctas = 0;  // that let the next launch begin, or have ended
+
+  std::uint32_t clusters() const { return launch->ctas / launch->cluster_size; }
+  bool complete() const { return finished == clusters(); }
+};
+
 struct Cta {
   Cta(Cluster& owner, std::uint32_t rank_in_cluster, std::uint32_t index);
 
@@ -223,6 +236,7 @@ struct Cta {
   std::array<std::uint64_t, 3> engine_free{};  // by EngineSpan::Engine: when it can begin more
   std::uint32_t loads_in_flight = 0;           // into this CTA
   std::uint32_t reads_in_flight = 0;           // bulk stores that still read it
+  bool let_next_begin = false;                 // launch_dependents(), or its end
 
   /// Byte offset of a shared address of this CTA; throws for what lies outside.
   std::uint32_t offset(std::uint32_t address, std::uint32_t size, const char* action) const;
@@ -232,7 +246,7 @@ struct Cta {
 
 class Cluster {
  public:
-  Cluster(const Launch& launch, GlobalMemory& memory, StackPool& stacks, const Adversary& adversary,
+  Cluster(Grid& grid, GlobalMemory& memory, StackPool& stacks, const Adversary& adversary,
           std::uint32_t index, Outcome& outcome);
   ~Cluster();
   Cluster(const Cluster&) = delete;
@@ -245,6 +259,9 @@ class Cluster {
 
   // Used by the instructions.
   const Launch& launch() const { return *launch_; }
+  Grid& grid() { return *grid_; }
+  /// Threads in grid_dependency_wait().
+  std::vector<Thread*>& waiting_for_grid() { return waiting_for_grid_; }
   GlobalMemory& memory() { return *memory_; }
   ClockPool& clocks() { return clocks_; }
   History& history() { return history_; }
@@ -299,6 +316,7 @@ class Cluster {
   void run_thread(Thread& thread);
   void body(Thread& thread);
 
+  Grid* grid_;
   const Launch* launch_;
   GlobalMemory* memory_;
   Outcome* outcome_;
@@ -315,6 +333,7 @@ class Cluster {
   std::vector<std::unique_ptr<Cta>> ctas_;
   std::vector<std::unique_ptr<Thread>> threads_;
   NamedBarrier barrier_;  // of the whole cluster
+  std::vector<Thread*> waiting_for_grid_;
   std::vector<Thread*> ready_;
   std::vector<Event> events_;
   std::uint64_t next_due_ = kNever;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,8 +29,9 @@ struct Launch {
   std::uint32_t shared_bytes = 0;
   std::uint32_t registers = 168;    ///< of a thread at entry (launch bounds)
   std::uint32_t resident_ctas = 4;  ///< SMs: CTAs that run at once
-  bool programmatic =
-      false;  ///< programmatic dependent launch: grid_dependency_wait() orders global memory
+  /// May begin once every CTA of the launch before it in the stream has called launch_dependents()
+  /// or ended. A thread may use global memory only after its grid_dependency_wait().
+  bool programmatic = false;
   std::vector<SharedRegion> regions;
 };
 
@@ -50,5 +52,9 @@ struct Adversary {
 /// Runs the launch to its end or to its first fault. Throws only for a Launch no GPU would accept
 /// (FaultError).
 Outcome run(const Launch& launch, GlobalMemory& memory, const Adversary& adversary);
+
+/// Launches one after the other, as a stream orders them; programmatic ones may overlap the one
+/// before them.
+Outcome run(std::span<const Launch> stream, GlobalMemory& memory, const Adversary& adversary);
 
 }  // namespace wgrad::emu

@@ -39,6 +39,8 @@ std::string reason(const Thread& thread) {
     case WaitKind::kRegisters:
       return fmt::format("{} registers a thread: {} of the CTA's file are free", thread.wait.which,
                          cta.free_registers);
+    case WaitKind::kGrid:
+      return "the launch before it";
     case WaitKind::kNothing:
       break;
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "emu/cluster.hpp"
 #include "wgrad/arch/emu/instructions.hpp"
@@ -256,10 +257,22 @@ void claim_registers(std::uint32_t count) {
 }
 
 void grid_dependency_wait() {
-  me().grid_waited = true;
+  Thread& thread = me();
+  Cluster& cluster = *thread.cluster;
+  cluster.checkpoint(thread);
+  const Grid* before = cluster.grid().before;
+  while (before != nullptr && !before->complete()) {
+    cluster.waiting_for_grid().push_back(&thread);
+    cluster.block(thread, {WaitKind::kGrid, 0, 0});
+  }
+  thread.grid_waited = true;
 }
+
+// Once a CTA, whichever thread comes first; an end without it counts as well.
 void launch_dependents() {
-  me().cluster->checkpoint(me());
+  Thread& thread = me();
+  thread.cluster->checkpoint(thread);
+  if (!std::exchange(thread.cta->let_next_begin, true)) ++thread.cluster->grid().ready_ctas;
 }
 
 void leave(Thread& thread) {
@@ -273,6 +286,7 @@ void leave(Thread& thread) {
     refuse(cta.reads_in_flight != 0, "bulk stores that still read this CTA's shared memory");
     for (const Warp& warp : cta.warps)
       refuse(!warp.stores.empty(), "a stmatrix that not every lane executed");
+    if (!std::exchange(cta.let_next_begin, true)) ++thread.cluster->grid().ready_ctas;
   }
   if (cta.named[0].count == 0) release_if_complete(cta.named[0], cta.live - 1, *thread.cluster);
   release_if_complete(thread.cluster->barrier(), thread.cluster->live() - 1, *thread.cluster);

@@ -104,6 +104,13 @@ std::vector<const EmuKernel*> usable(const std::vector<EmuKernel>& kernels, cons
   return out;
 }
 
+/// Of kernels that serve one problem: do they differ in nothing that a planner chooses?
+bool same_choice(const shared::Config& x, const shared::Config& y) {
+  return x.tile_n == y.tile_n && x.tail_n == y.tail_n && x.tile_k == y.tile_k &&
+         x.stages == y.stages && x.cluster_m == y.cluster_m && x.ring_slots == y.ring_slots &&
+         x.split == y.split;
+}
+
 class EmuBackend final : public Backend {
  public:
   std::string_view name() const noexcept override { return kName; }
@@ -138,7 +145,7 @@ class EmuBackend final : public Backend {
     return out;
   }
 
-  /// Traced kernels have the planner's own sizes: the fastest of those that there are.
+  /// The planner's own kernel, where it was compiled; else what should be fastest of the others.
   plan::Plan traced(const Problem& problem, const plan::Plan& plan,
                     const DeviceSpec& device) const override {
     const auto kernels = usable(emu_traced_kernels(), problem, device);
@@ -147,10 +154,21 @@ class EmuBackend final : public Backend {
           "wgrad: problem is none that the {} traced kernels of the emu backend compute",
           emu_traced_kernels().size()));
     }
+    const plan::Sm90Config planned = plan::sm90_candidates(problem, device).front().config;
+    const auto exact = std::find_if(kernels.begin(), kernels.end(), [&](const EmuKernel* k) {
+      return same_choice(k->config, planned.kernel);
+    });
+    const EmuKernel& kernel = exact == kernels.end() ? *kernels.front() : **exact;
+    const plan::Sm90Config config = plan::launch_values(kernel.config, problem, device);
     plan::Plan out = plan;
-    const plan::Sm90Config config = plan::launch_values(kernels.front()->config, problem, device);
     out.config = config;
     out.summary = "emulated " + plan::summary(config);
+    if (exact == kernels.end()) {
+      const shared::Config& p = planned.kernel;
+      out.summary +=
+          fmt::format(", in place of {}x{}x{}, last columns {}, cluster {}x1", p.tile_m, p.tile_n,
+                      p.tile_k, p.tail_n == 0 ? p.tile_n : p.tail_n, p.cluster_m);
+    }
     return plan::traced(out);
   }
 
@@ -160,8 +178,7 @@ class EmuBackend final : public Backend {
     const shared::Config& wanted = std::get<plan::Sm90Config>(plan.config).kernel;
     const auto& kernels = wanted.trace ? emu_traced_kernels() : emu_kernels();
     for (const EmuKernel* kernel : usable(kernels, problem, device)) {
-      const shared::Config& c = kernel->config;
-      if (c.tile_n == wanted.tile_n && c.cluster_m == wanted.cluster_m && c.split == wanted.split) {
+      if (same_choice(kernel->config, wanted)) {
         return std::make_unique<const EmulatedKernel>(*kernel, problem, device);
       }
     }

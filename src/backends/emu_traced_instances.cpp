@@ -1,4 +1,5 @@
-// Kernels of full-sized tiles, which record what they do.
+// Kernels that record what they do, as the planner sizes them for the commands of docs/emulator.md
+// (tests/emu/timeline_test.cpp); of other problems the nearest one shows what it can.
 #include <array>
 #include <utility>
 
@@ -13,20 +14,37 @@ using shared::OperandLayout;
 using shared::OutputType;
 using shared::WarpgroupSplit;
 
+constexpr OperandLayout kK = OperandLayout::kKMajor;
+constexpr OperandLayout kRagged = OperandLayout::kKMajorRagged;
+
+/// What plan/sm90_config.cpp makes of a tile.
 constexpr Config traced(Config c) {
-  c.ring_slots = c.tile_n == 256 ? 2 : 4;
+  c.tile_k = shared::is_mn_major(c.a) && shared::is_mn_major(c.b) ? 32 : 64;
+  c.ring_slots = c.tile_n == 256 ? 2 : c.tile_n == 128 ? 3 : 4;
   c.stages = shared::max_stages(c);
   c.trace = true;
   return c;
 }
 
 constexpr std::array kConfigs = {
-    traced({.cluster_m = 2}),
-    traced({.cluster_m = 2, .output = OutputType::kFp32, .accumulate = true}),
+    // MN-major, 512 columns (narrow last ones of 128) and 4096 (of 64).
+    traced({.tile_n = 192, .tail_n = 128, .split = WarpgroupSplit::kTiles}),
+    traced({.tile_n = 192, .tail_n = 64, .split = WarpgroupSplit::kTiles}),
+    traced({.tile_n = 192,
+            .tail_n = 64,
+            .output = OutputType::kFp32,
+            .accumulate = true,
+            .split = WarpgroupSplit::kTiles}),
+    traced({.tile_n = 128,
+            .output = OutputType::kFp32,
+            .accumulate = true,
+            .split = WarpgroupSplit::kTiles}),
+    traced({.tile_n = 192, .output = OutputType::kFp32, .split = WarpgroupSplit::kTiles}),
+    // Pairs that share B.
     traced({.tile_n = 128, .cluster_m = 2, .split = WarpgroupSplit::kTiles}),
-    traced({.tile_n = 192, .split = WarpgroupSplit::kTiles}),
-    traced({.cluster_m = 2, .a = OperandLayout::kKMajor, .b = OperandLayout::kKMajor}),
-    traced({.tile_n = 128, .a = OperandLayout::kKMajorRagged, .b = OperandLayout::kKMajorRagged}),
+    traced({.cluster_m = 2, .a = kK, .b = kK}),
+    // Expert blocks of their own row pitch.
+    traced({.a = kRagged, .b = kRagged}),
 };
 
 }  // namespace

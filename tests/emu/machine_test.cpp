@@ -297,6 +297,89 @@ TEST(Machine, ProgrammaticLaunchesWaitForTheirData) {
   lab(false).fails(FaultKind::kRace, "grid_dependency_wait");
 }
 
+// A launch that writes slowly and one behind it that reads, in one stream.
+struct TwoLaunches {
+  std::vector<std::int32_t> data = std::vector<std::int32_t>(8, 0);
+  bool written = false;
+  int early = 0;  // CTAs of the second that began before the first was done
+  std::vector<Launch> stream{2};
+  GlobalMemory memory;
+
+  explicit TwoLaunches(bool ask, bool wait) {
+    const auto address = reinterpret_cast<u64>(data.data());
+    memory.add("data", data.data(), data.size() * 4, Permission::kReadWrite);
+    stream[0].kernel = [=, this] {
+      if (ask && arch::block_index() != 1) launch_dependents();  // CTA 1 lets it begin by its end
+      for (u32 i = 0; i < 40; ++i) arch::warp_sync();
+      if (arch::thread_index() != 0) return;
+      arch::store_global_i32(address + 4 * arch::block_index(), 7);
+      if (arch::block_index() == 2) written = true;
+    };
+    stream[1].kernel = [=, this] {
+      if (arch::thread_index() == 0 && !written) ++early;
+      if (wait) grid_dependency_wait();
+      if (arch::thread_index() != 0) return;
+      for (u32 i = 0; i < 3; ++i) {
+        if (arch::load_global_i32(address + 4 * i) != 7)
+          throw FaultError(FaultKind::kIllegal, "stale");
+      }
+    };
+    for (Launch& l : stream) {
+      l.threads = 32;
+      l.registers = 32;
+      l.ctas = 3;
+      l.resident_ctas = 6;
+    }
+    stream[1].programmatic = true;
+  }
+  std::optional<Fault> fault(std::uint64_t seed) {
+    data.assign(data.size(), 0);
+    written = false;
+    return run(stream, memory, {.seed = seed}).fault;
+  }
+};
+
+TEST(Machine, ALaunchBeginsEarlyAndWaitsForTheOneBeforeIt) {
+  TwoLaunches two(true, true);
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const auto f = two.fault(seed);
+    EXPECT_FALSE(f) << f->text();
+  }
+  EXPECT_GT(two.early, 0);
+  two.stream[1].programmatic = false;
+  two.early = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) EXPECT_FALSE(two.fault(seed));
+  EXPECT_EQ(two.early, 0);
+}
+
+TEST(Machine, ALaunchThatDoesNotWaitIsSeenUnderEverySeed) {
+  TwoLaunches two(true, false);
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const auto f = two.fault(seed);
+    ASSERT_TRUE(f);
+    EXPECT_NE(f->text().find("grid_dependency_wait"), std::string::npos) << f->text();
+  }
+}
+
+TEST(Machine, ALaunchBeginsLateWhereNobodyLetItBegin) {
+  TwoLaunches two(false, true);
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) EXPECT_FALSE(two.fault(seed));
+  EXPECT_EQ(two.early, 0);
+}
+
+TEST(Machine, ALaunchWaitsForOneThatNeverEnds) {
+  TwoLaunches two(true, true);
+  const auto body = two.stream[0].kernel;
+  two.stream[0].kernel = [body] {
+    if (arch::thread_index() == 0) launch_dependents();
+    if (arch::block_index() == 0 && arch::thread_index() == 1) arch::named_sync(2, 32);
+    body();
+  };
+  const auto f = two.fault(1);
+  ASSERT_TRUE(f);
+  EXPECT_EQ(name(f->kind), std::string(name(FaultKind::kDeadlock))) << f->text();
+}
+
 TEST(Machine, RefusesLaunchesNoGpuWouldTake) {
   Lab lab([] {});
   lab.launch.threads = 48;

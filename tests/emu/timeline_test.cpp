@@ -89,19 +89,45 @@ INSTANTIATE_TEST_SUITE_P(Variants, EmuTimeline, testing::Range(0, 4));
 
 TEST(EmuTimeline, CountsWhatTheKernelDid) {
   Case c = plain_case();
-  c.problem.tiling = {256, 128, 2, 1};  // pingpong; 1 x 4 tiles an expert, of 5 and 2 k blocks
+  c.problem.tiling = {256, 128, 2, 1};  // pingpong; 1 x 4 tiles an expert, of 10 and 3 k blocks
   c.counts = {300, 0, 65};
   const Ran r = run(CaseData(c));
   const auto tracks = by_track(r.timeline);
   EXPECT_EQ(count(tracks.at({1, "math 0 warp 3"}), "tile"), 6U);
   EXPECT_EQ(count(tracks.at({1, "math 1 warp 3"}), "tile"), 6U);
-  EXPECT_EQ(count(tracks.at({1, "math 1 warp 3"}), "multiply"), 2U * (5 + 2));
-  EXPECT_EQ(count(tracks.at({0, "producer 0"}), "copy"), 4U * (5 + 2));
-  const auto& wgmmas = tracks.at({0, "tensor cores"});  // two bands, four steps a k block
-  EXPECT_EQ(count(wgmmas, "multiply"), 4U * (5 + 2) * 8);
+  EXPECT_EQ(count(tracks.at({1, "math 1 warp 3"}), "multiply"), 2U * (10 + 3));
+  EXPECT_EQ(count(tracks.at({0, "producer 0"}), "copy"), 4U * (10 + 3));
+  const auto& wgmmas = tracks.at({0, "tensor cores"});  // two bands, two steps a k block
+  EXPECT_EQ(count(wgmmas, "multiply"), 4U * (10 + 3) * 4);
   double busy = 0;
   for (const TraceSpan& s : wgmmas) busy += s.end_us - s.begin_us;
-  EXPECT_NEAR(busy * 1830, 4.0 * (5 + 2) * 8 * 64, 200);  // 64 cycles each
+  EXPECT_NEAR(busy * 1830, 4.0 * (10 + 3) * 4 * 64, 200);  // 64 cycles each
+}
+
+// docs/emulator.md's commands, and the problems that the model of time was compared on.
+TEST(EmuTimeline, ShowsThePlannersKernels) {
+  Problem docs;
+  docs.m = 768;
+  docs.n = 512;
+  docs.experts = 4;
+  docs.tokens = 1456;
+  Problem large = docs;
+  large.m = large.n = 4096;
+  const auto plan_of = [](Problem p, Major major, bool add) {
+    p.a_major = p.b_major = major;
+    p.accumulate = add;
+    if (add) p.wgrad_dtype = DType::kF32;
+    return prepare(p, emulated_sm90(2), {.backend = "emu", .trace = true}).plan();
+  };
+  for (const std::string& plan :
+       {plan_of(docs, Major::kMn, false), plan_of(docs, Major::kK, false),
+        plan_of(docs, Major::kMn, true), plan_of(large, Major::kMn, false),
+        plan_of(large, Major::kMn, true), plan_of(large, Major::kK, false)}) {
+    EXPECT_EQ(plan.find("in place of"), std::string::npos) << plan;
+  }
+  Problem other = docs;
+  other.n = 64;
+  EXPECT_NE(plan_of(other, Major::kMn, false).find("in place of 128x64x32"), std::string::npos);
 }
 
 TEST(EmuTimeline, IsTheSameEveryTime) {
