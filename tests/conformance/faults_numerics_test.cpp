@@ -80,6 +80,45 @@ TEST_P(FieldFaults, F106_TheOrderOfExpertsDoesNotChangeTheirBits) {
   }
 }
 
+/// Every expert gets the values of the first.
+void repeat_first_expert(LogicalData& data) {
+  for (LogicalOperand* o : {&data.a, &data.b}) {
+    for (std::int64_t row = 0; row < o->rows; ++row) {
+      for (std::int64_t t = 0; t < o->tokens(); ++t) {
+        o->code(row, t) = o->code(row, t % o->begins[1]);
+      }
+    }
+  }
+}
+
+TEST_P(FieldFaults, F106_WhereAnExpertBeginsDoesNotChangeItsBits) {
+  // Begins of 0, 65, 130, ...: every one modulo 64.
+  const std::vector<std::int64_t> counts(64, 65);
+  std::size_t compared = 0;
+  for (const char* format : {"bf16", "fp16"}) {
+    for (Case c : variants(format, 24, 16, counts)) {
+      for (const bool accumulate : {false, true}) {
+        c.problem.wgrad_dtype = DType::kF32;
+        c.problem.accumulate = accumulate;
+        c.data = DataKind::kNormal;
+        c.adjust = repeat_first_expert;
+        if (accumulate) c.start_code = nearest_code(DType::kF32, 0.375);
+        if (!has_kernel(GetParam(), problem(c))) continue;
+        const Result result = run(c);
+        for (std::size_t e = 1; e < counts.size(); ++e) {
+          for (std::int64_t i = 0; i < 24; ++i) {
+            for (std::int64_t j = 0; j < 16; ++j, ++compared) {
+              ASSERT_EQ(result.code(e, i, j), result.code(0, i, j))
+                  << describe(c) << " expert " << e << " row " << i << " column " << j;
+            }
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(compared, 0U);
+}
+
 TEST_P(FieldFaults, F107_PlainStoresIntoUnpreparedMemory) {
   for (const DType dtype : {DType::kBf16, DType::kF16, DType::kF32}) {
     for (const OutputMode mode : {OutputMode::kDense, OutputMode::kDiscrete}) {

@@ -75,6 +75,9 @@ TEST(KBlocks, CoverTheTokensFromAnAlignedStart) {
         const i32 first = first_token(kKMajorConfig, r, alignment);
         EXPECT_EQ(first % alignment, 0);
         EXPECT_LT(begin - first, alignment);
+        const i32 shift = token_shift(kKMajorConfig, r, alignment);
+        EXPECT_TRUE(shift >= 0 && shift < kWindowTokens && (begin - first - shift) % 16 == 0);
+        EXPECT_EQ(token_shift(kConfig, r, alignment), 0);
         const i32 blocks = k_blocks(kKMajorConfig, r, alignment);
         EXPECT_EQ(blocks == 0, begin == end);
         if (blocks > 0) {

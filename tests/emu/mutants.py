@@ -5,7 +5,7 @@ is the index in kernel_list.cpp of a configuration that reaches it.
 """
 
 PIPELINE, STORE = "prim/pipeline.cuh", "prim/store.cuh"
-CONSUMER, EPILOGUE, MASK = "kernels/consumer.cuh", "kernels/epilogue.cuh", "kernels/mask.cuh"
+CONSUMER, EPILOGUE, ALIGN = "kernels/consumer.cuh", "kernels/epilogue.cuh", "kernels/align.cuh"
 QUEUE, SCHEDULER = "kernels/work_queue.cuh", "kernels/scheduler.cuh"
 SETUP, PRODUCER, OPERAND = "kernels/setup.cuh", "kernels/producer.cuh", "kernels/operand.cuh"
 LOADER, EDGE, MAIN = "kernels/loader.cuh", "kernels/edge.cuh", "kernels/wgrad_sm90.cuh"
@@ -105,12 +105,22 @@ MUTANTS = [
     ("claims not cleared", SCHEDULER, "    arch::store_global_i64(cta.params.claims, 0);\n", "", 0),
     ("claims cleared by the first to leave", SCHEDULER, "!= cta.cluster_count - 1) return;", "!= 0) return;", 0),
     ("position not counted", SCHEDULER, "(position + u32(w.blocks)) %", "position %", 0),
-    ("mask without proxy fence", MASK, "  arch::fence_async_shared();\n", "", 2),
-    ("mask not shared", MASK, "arch::named_sync(barrier, kThreads);", "", 2),
-    ("head not masked", MASK, "max_of(w.tokens.begin - token, 0)", "0", 2),
-    ("tail not masked", MASK, "min_of(w.tokens.end - token, kTileK)", "kTileK", 2),
-    ("head of the MN-major operand not masked", MASK, "const u32 chunks = (kRows / 64) * u32(keep.low) * 8;",
+    ("mask without proxy fence", ALIGN, "  arch::fence_async_shared();\n", "", 2),
+    ("mask not shared", ALIGN, "arch::named_sync(barrier, kThreads);", "", 2),
+    ("head not masked", ALIGN, "max_of(w.tokens.begin - token, 0)", "0", 2),
+    ("tail not masked", ALIGN, "min_of(w.tokens.end - token, kTileK)", "kTileK", 2),
+    ("head of the MN-major operand not masked", ALIGN, "const u32 chunks = (kRows / 64) * u32(keep.low) * 8;",
      "const u32 chunks = 0;", 5),
+    ("moved tail not masked", ALIGN, "    if (!keep.has_all(at)) mask_words(moved, keep, at);\n", "", 2),
+    ("rows not moved", ALIGN, "} else if (shift != 0) {", "} else if (false) {", 2),
+    ("whole chunks not moved", ALIGN, "const u32 first = shift / u32{kTokenAlignment};", "const u32 first = 0;", 5),
+    ("rows end with their own beginning", ALIGN, "chunk < kRowChunks ? tile : next", "tile", 6),
+    ("next stage not waited for", CONSUMER, "[&] { pipeline.wait_full(next); }", "[&] {}", 2),
+    ("next stage not waited for, pingpong", CONSUMER, "[&] { pipeline.wait_full(next); }", "[&] {}", 6),
+    ("next stage waited for after the last", CONSUMER, "if (shift != 0 && block + 1 < w.blocks) {", "if (shift != 0) {", 5),
+    ("next stage is this one", CONSUMER, "      next.advance();\n", "", 10),
+    ("token-major boxes start with the others", PRODUCER,
+     "token + i32(token_shift<kConfig>(cta.params, w)) : token", "token : token", 5),
     ("barriers not announced", SETUP, "  arch::barrier_init_fence();\n", "", 0),
     ("roles part before the barriers are made", SETUP, "  } else {\n    arch::cta_sync();\n  }", "  }", 0),
     ("cluster parts before its barriers are made", SETUP, "    arch::cluster_sync();\n", "    arch::cta_sync();\n", 1),

@@ -2,8 +2,8 @@
 // tile out.
 #pragma once
 
+#include "wgrad/kernels/align.cuh"
 #include "wgrad/kernels/epilogue.cuh"
-#include "wgrad/kernels/mask.cuh"
 #include "wgrad/kernels/work_queue.cuh"
 #include "wgrad/prim/tile.cuh"
 
@@ -48,12 +48,20 @@ struct Consumer {
     arch::wgmma_commit();
   }
 
-  WGRAD_DEVICE void mask(u32 stage, const Work& w, i32 token) {
+  // The stage of a k block as wgmma is to see it. One that moves needs its successor, while its
+  // predecessor is still multiplied: three stages.
+  WGRAD_DEVICE void align(const StageCursor<kConfig>& at, const Work& w, i32 block, u32 shift) {
+    StageCursor<kConfig> next = at;
+    if (shift != 0 && block + 1 < w.blocks) {
+      next.advance();
+      epilogue.trace.span(TraceKind::kWaitFull, next.slot, [&] { pipeline.wait_full(next); });
+    }
     const u32 begin = epilogue.trace.now();
     const u32 barrier = kPingpong ? kOwnWarpgroup + warpgroup : kBothWarpgroups;
     const u32 among = kPingpong ? thread % kWarpgroupThreads : thread;
-    mask_stage<kConfig>(pipeline, stage, w, token, among, barrier);
-    epilogue.trace.record(TraceKind::kMask, stage, begin);
+    const i32 token = first_token<kConfig>(cta.params, w) + i32(shift) + block * kConfig.tile_k;
+    align_stage<kConfig>(pipeline, at.slot, next.slot, w, token, shift, among, barrier);
+    epilogue.trace.record(TraceKind::kMask, at.slot, begin);
   }
 
   // All k blocks of a tile, the tile-th of this warpgroup; only the first kColumns columns of it. A
@@ -70,7 +78,7 @@ struct Consumer {
     for (i32 block = 0; block < w.blocks; ++block, at.advance()) {
       trace.span(TraceKind::kWaitFull, at.slot, [&] { pipeline.wait_full(at); });
       if constexpr (aligns_first_token(kConfig))
-        mask(at.slot, w, first_token<kConfig>(cta.params, w) + block * kConfig.tile_k);
+        align(at, w, block, token_shift<kConfig>(cta.params, w));
       const u32 begin = trace.now();
       multiply_stage<kColumns>(d, at.slot, block == 0 ? 0 : 1);
       if (block > 0) {

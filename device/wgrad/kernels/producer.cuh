@@ -23,10 +23,15 @@ struct Producer {
   const Cta<kConfig>& cta;
   Pipeline<kConfig> pipeline;
 
+  // `token`: where K-major boxes start. MN-major ones start with the first window (align.cuh).
+  WGRAD_DEVICE i32 box_token(OperandLayout layout, const Work& w, i32 token) const {
+    return is_mn_major(layout) ? token + i32(token_shift<kConfig>(cta.params, w)) : token;
+  }
+
   WGRAD_DEVICE void load_a(u32 stage, const Work& w, i32 token) const {
     const Destination to{pipeline.a(stage), pipeline.full(stage)};
     load_operand<kConfig.a, u32(kConfig.tile_m), u32(kConfig.tile_k), false>(
-        to, cta.params.map_a, w.m0, token, w.tokens.end);
+        to, cta.params.map_a, w.m0, box_token(kConfig.a, w, token), w.tokens.end);
   }
 
   // With multicast each CTA sends its half to both: half the tokens (MN-major) or half the rows
@@ -37,8 +42,8 @@ struct Producer {
     const i32 row = is_mn_major(kConfig.b) ? 0 : i32(part * kBoxRows);
     const i32 ahead = is_mn_major(kConfig.b) ? i32(part * kBoxTokens) : 0;
     const Destination to{pipeline.b(stage) + bytes, pipeline.full(stage)};
-    load_operand<kConfig.b, kBoxRows, kBoxTokens, kMulticast>(to, cta.params.map_b, w.n0 + row,
-                                                              token + ahead, w.tokens.end);
+    load_operand<kConfig.b, kBoxRows, kBoxTokens, kMulticast>(
+        to, cta.params.map_b, w.n0 + row, box_token(kConfig.b, w, token) + ahead, w.tokens.end);
   }
 
   // One thread: everything the copy engine brings into a stage.

@@ -66,10 +66,14 @@ WGRAD_DEVICE i32 token_alignment(const KernelParams& p) {
   return max_of(p.token_alignment, kTokenAlignment);
 }
 
-// Token of the first k block, <= tokens.begin.
+// Token that the first box of a K-major operand starts with, <= tokens.begin.
 template <Config kConfig>
 WGRAD_DEVICE i32 first_token(const KernelParams& p, const Work& w) {
   return shared::first_token(kConfig, w.tokens, token_alignment(p));
+}
+template <Config kConfig>
+WGRAD_DEVICE u32 token_shift(const KernelParams& p, const Work& w) {
+  return u32(shared::token_shift(kConfig, w.tokens, token_alignment(p)));
 }
 
 // Output boxes from `row` on: how many of this tile's reach into the matrix.

@@ -10,7 +10,7 @@
 namespace wgrad::device {
 
 inline constexpr u32 kAtomBytes = 8 * kSwizzleBytes;
-inline constexpr u32 kStepTokens = 16;  // K of one wgmma
+inline constexpr u32 kStepTokens = kWindowTokens;
 template <Config kConfig>
 inline constexpr u32 kSteps = u32(kConfig.tile_k) / kStepTokens;  // of a stage
 

@@ -56,6 +56,7 @@ inline constexpr i32 kInputBytes = 2;
 inline constexpr i32 kWarpgroupThreads = 128;
 inline constexpr i32 kWarpgroupRows = 64;  // M of one wgmma
 inline constexpr i32 kTokenAlignment = 8;  // tokens in 16 bytes: where a K-major box may start
+inline constexpr i32 kWindowTokens = 16;   // K of one wgmma: what it sums at once
 inline constexpr i32 kWarpRows = 16;       // of a 64-row band: what one warp holds of it
 inline constexpr i32 kOutputBoxBytes = kWarpRows * kSwizzleBytes;
 
@@ -151,7 +152,10 @@ constexpr bool is_valid(const Config& c) {
   const bool tile =
       c.tile_m == 128 && (c.tile_n == 64 || c.tile_n == 128 || c.tile_n == 192 || c.tile_n == 256);
   const bool k = c.tile_k == kTileK || (c.tile_k == 32 && is_mn_major(c.a) && is_mn_major(c.b));
-  const bool depth = k && c.stages >= 2 && c.stages <= 12 && c.ring_slots >= 2 && c.ring_slots <= 4;
+  // align.cuh: one stage is multiplied, one moves, one lends its first tokens.
+  const i32 fewest = aligns_first_token(c) ? 3 : 2;
+  const bool depth =
+      k && c.stages >= fewest && c.stages <= 12 && c.ring_slots >= 2 && c.ring_slots <= 4;
   const bool tail = c.tail_n % 64 == 0 && c.tail_n >= 0 && c.tail_n < c.tile_n;
   const bool registers = c.split == WarpgroupSplit::kRows || c.tile_n <= 192;
   return tile && tail && depth && registers && (c.cluster_m == 1 || c.cluster_m == 2);

@@ -81,6 +81,10 @@ constexpr TokenRange token_range(i32 previous_end, i32 end, i64 tokens) {
 constexpr i32 first_token(const Config& c, TokenRange r, i32 alignment) {
   return aligns_first_token(c) ? r.begin - r.begin % alignment : r.begin;
 }
+// Tokens from there to the first window of 16, which count from begin (kernels/align.cuh).
+constexpr i32 token_shift(const Config& c, TokenRange r, i32 alignment) {
+  return (r.begin - first_token(c, r, alignment)) % kWindowTokens;
+}
 constexpr i32 k_blocks(const Config& c, TokenRange r, i32 alignment) {
   return r.end == r.begin ? 0 : (r.end - first_token(c, r, alignment) - 1) / c.tile_k + 1;
 }

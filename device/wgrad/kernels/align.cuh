@@ -1,0 +1,127 @@
+// Stages with a K-major tensor2d operand, put right in shared memory by the math warpgroups before
+// wgmma reads them. A box starts at a multiple of 8 or 64 tokens and runs past the expert's end; an
+// MN-major box beside it may start early too.
+//   Windows: the 16 tokens that one wgmma sums at once count from the expert's first token, or its
+//   last bits would follow the other experts' counts. A K-major row moves token_shift tokens to the
+//   left; the next stage's row, which has landed but not moved yet, fills its end.
+//   Foreign tokens: zero in both operands, since 0 x Inf is NaN.
+#pragma once
+
+#include "wgrad/kernels/work.cuh"
+#include "wgrad/prim/pipeline.cuh"
+#include "wgrad/prim/tile.cuh"
+
+namespace wgrad::device {
+
+inline constexpr u32 kRowChunks = kSwizzleBytes / 16;
+
+// Tokens of a stage that belong to the expert: [low, high) of [0, 64).
+struct TokenWindow {
+  i32 low;
+  i32 high;
+
+  WGRAD_DEVICE bool has_all(i32 at) const { return at >= low && at + kTokenAlignment <= high; }
+  WGRAD_DEVICE bool has_some(i32 at) const { return at < high && at + kTokenAlignment > low; }
+};
+
+// `token`: the stage's first, once it is moved.
+WGRAD_DEVICE TokenWindow token_window(const Work& w, i32 token) {
+  return {max_of(w.tokens.begin - token, 0), min_of(w.tokens.end - token, kTileK)};
+}
+
+// Two 16-bit tokens [at, at + 1] of a word.
+WGRAD_DEVICE u32 mask_word(u32 word, TokenWindow keep, i32 at) {
+  const u32 low = at >= keep.low && at < keep.high ? 0x0000ffffu : 0;
+  const u32 high = at + 1 >= keep.low && at + 1 < keep.high ? 0xffff0000u : 0;
+  return word & (low | high);
+}
+WGRAD_DEVICE void mask_words(arch::Chunk& c, TokenWindow keep, i32 at) {
+#pragma unroll
+  for (i32 i = 0; i < 4; ++i) c.word[i] = mask_word(c.word[i], keep, at + 2 * i);
+}
+
+WGRAD_DEVICE void mask_chunk(u32 address, TokenWindow keep, i32 at) {
+  if (keep.has_all(at)) return;
+  arch::Chunk c{};
+  if (keep.has_some(at)) {
+    c = arch::load_shared(address);
+    mask_words(c, keep, at);
+  }
+  arch::store_shared(address, c);
+}
+
+// The 8 tokens that start `shift` (0 to 7) tokens into `low`, then `high`.
+WGRAD_DEVICE arch::Chunk shifted(const arch::Chunk& low, const arch::Chunk& high, u32 shift) {
+  u32 word[8];
+#pragma unroll
+  for (u32 i = 0; i < 8; ++i) word[i] = i < 4 ? low.word[i] : high.word[i - 4];
+#pragma unroll
+  for (u32 i = 0; i < 6; ++i) word[i] = shift & 4 ? word[i + 2] : word[i];
+#pragma unroll
+  for (u32 i = 0; i < 5; ++i) word[i] = shift & 2 ? word[i + 1] : word[i];
+  arch::Chunk c;
+#pragma unroll
+  for (u32 i = 0; i < 4; ++i)
+    c.word[i] = u32((u64{word[i + 1]} << 32 | word[i]) >> (shift % 2 * 16));
+  return c;
+}
+
+// One thread: a row moves `shift` (1 to 15) tokens to the left. `next`: the tile of the next stage,
+// of which the same thread will move this row later; after the last stage any tile that has landed,
+// since what would come from there is foreign.
+WGRAD_DEVICE void shift_row(u32 tile, u32 next, u32 row, TokenWindow keep, u32 shift) {
+  const u32 first = shift / u32{kTokenAlignment};
+  arch::Chunk c[kRowChunks + 1];
+#pragma unroll
+  for (u32 i = 0; i <= kRowChunks; ++i) {
+    const u32 chunk = first + i;
+    c[i] = arch::load_shared(swizzled(chunk < kRowChunks ? tile : next, row, chunk % kRowChunks));
+  }
+#pragma unroll
+  for (u32 i = 0; i < kRowChunks; ++i) {
+    const i32 at = i32(i) * kTokenAlignment;
+    arch::Chunk moved = shifted(c[i], c[i + 1], shift % u32{kTokenAlignment});
+    if (!keep.has_all(at)) mask_words(moved, keep, at);
+    arch::store_shared(swizzled(tile, row, i), moved);
+  }
+}
+
+// Thread `thread` of kThreads puts its share of one operand's tile right.
+template <typename Tile, u32 kRows, u32 kThreads>
+WGRAD_DEVICE void align_operand(u32 tile, u32 next, TokenWindow keep, u32 shift, u32 thread) {
+  if constexpr (Tile::kMnMajor) {  // in its place, and only its head can be foreign
+    const u32 chunks = (kRows / 64) * u32(keep.low) * 8;
+    for (u32 i = thread; i < chunks; i += kThreads) {
+      const u32 box = i / 8 / u32(keep.low), token = i / 8 % u32(keep.low);
+      arch::store_shared(tile + Tile::token_row(box, token) + i % 8 * 16, arch::Chunk{});
+    }
+  } else if (shift != 0) {
+    for (u32 row = thread; row < kRows; row += kThreads) shift_row(tile, next, row, keep, shift);
+  } else {
+    for (u32 row = thread; row < kRows; row += kThreads) {
+#pragma unroll
+      for (u32 chunk = 0; chunk < kRowChunks; ++chunk) {
+        mask_chunk(swizzled(tile, row, chunk), keep, i32(chunk) * kTokenAlignment);
+      }
+    }
+  }
+}
+
+// All threads that read the stage: `thread` of them, meeting at named barrier `barrier`. `token` is
+// the stage's first once it is moved. `next`: where the next stage of the tile has landed; the
+// stage itself after the last.
+template <Config kConfig>
+WGRAD_DEVICE void align_stage(const Pipeline<kConfig>& pipeline, u32 stage, u32 next, const Work& w,
+                              i32 token, u32 shift, u32 thread, u32 barrier) {
+  constexpr u32 kThreads = u32(warpgroups_per_tile(kConfig)) * kWarpgroupThreads;
+  const TokenWindow keep = token_window(w, token);
+  if (shift == 0 && keep.low == 0 && keep.high == kTileK) return;
+  align_operand<TileA<kConfig>, u32(kConfig.tile_m), kThreads>(pipeline.a(stage), pipeline.a(next),
+                                                               keep, shift, thread);
+  align_operand<TileB<kConfig>, u32(kConfig.tile_n), kThreads>(pipeline.b(stage), pipeline.b(next),
+                                                               keep, shift, thread);
+  arch::fence_async_shared();
+  arch::named_sync(barrier, kThreads);
+}
+
+}  // namespace wgrad::device
