@@ -112,7 +112,7 @@ struct Consumer {
       Accumulators<kConfig> d;
       const Work w = queue.read();
       if (w.blocks < 0) break;
-      if (w.blocks == 0) d.clear();
+      if (w.blocks == 0 || arch::kSetsAccumulators) d.clear();
       if (kConfig.tail_n > 0 && cta.params.n - w.n0 <= kConfig.tail_n) {
         multiply<kTailColumns>(d, w, tile);
       } else {

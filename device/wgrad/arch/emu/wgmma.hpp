@@ -5,6 +5,8 @@
 
 namespace wgrad::device::arch {
 
+inline constexpr bool kSetsAccumulators = false;
+
 WGRAD_DEVICE void wgmma_fence() {
   emu::wgmma_fence();
 }

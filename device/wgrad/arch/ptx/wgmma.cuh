@@ -7,6 +7,11 @@
 
 namespace wgrad::device::arch {
 
+// Compilers before CUDA 12.9 carry accumulators that nothing has set from tile to tile, and then
+// serialise the wgmmas (ptxas C7515; docs/notes, NVRTC 12): there every sum starts with zeros.
+inline constexpr bool kSetsAccumulators =
+    __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ < 12 * 100 + 9;
+
 // Orders register and shared memory accesses before the wgmmas that follow.
 WGRAD_DEVICE void wgmma_fence() {
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
