@@ -8,11 +8,12 @@
 #include "wgrad/device_spec.hpp"
 #include "wgrad/problem.hpp"
 #include "wgrad/shared/config.hpp"
+#include "wgrad/shared/tensor_map.hpp"
 
 namespace wgrad::plan {
 
 /// Tokens that an MN-major operand's tensor map can bound (device/wgrad/shared/tensor_map.hpp).
-constexpr std::int64_t kSm90MaxTokens = std::int64_t{1} << 30;
+constexpr std::int64_t kSm90MaxTokens = shared::kRaggedTokens;
 /// Byte strides that a tensor map holds: of an output or a K-major operand, and of an MN-major one.
 constexpr std::int64_t kSm90MaxPitchBytes = (std::int64_t{1} << 40) - 16;
 constexpr std::int64_t kSm90MaxMnPitchBytes = (std::int64_t{1} << 34) - 16;

@@ -1,7 +1,7 @@
 """Mutants of the SM90 kernel: one wait, fence, arrival, count, bound or phase broken in each.
 
 Each is (name, file under device/wgrad, text, replacement, kernel): the text stands exactly once in the file; `kernel`
-is the index in kernel_list.cpp of a configuration that reaches it.
+is the index in kernel_list.cpp of a configuration that reaches it. A sixth field: problems to try, where few show it.
 """
 
 PIPELINE, STORE = "prim/pipeline.cuh", "prim/store.cuh"
@@ -110,7 +110,7 @@ MUTANTS = [
     ("head not masked", ALIGN, "max_of(w.tokens.begin - token, 0)", "0", 2),
     ("tail not masked", ALIGN, "min_of(w.tokens.end - token, kTileK)", "kTileK", 2),
     ("head of the MN-major operand not masked", ALIGN, "const u32 chunks = (kRows / 64) * u32(keep.low) * 8;",
-     "const u32 chunks = 0;", 5),
+     "const u32 chunks = 0;", 5, 100),
     ("moved tail not masked", ALIGN, "    if (!keep.has_all(at)) mask_words(moved, keep, at);\n", "", 2),
     ("rows not moved", ALIGN, "} else if (shift != 0) {", "} else if (false) {", 2),
     ("whole chunks not moved", ALIGN, "const u32 first = shift / u32{kTokenAlignment};", "const u32 first = 0;", 5),

@@ -56,10 +56,10 @@ class Bench:
             raise ValueError(f"does not compile: {done.stderr[:600]}")
         return binary
 
-    def verdict(self, binary):
+    def verdict(self, binary, problems=None):
         """First line of what the harness found, or '' when everything was right."""
         try:
-            done = subprocess.run([str(binary), "--problems", str(self.problems), "--shrink", "0"],
+            done = subprocess.run([str(binary), "--problems", str(problems or self.problems), "--shrink", "0"],
                                   capture_output=True, text=True, timeout=300)
         except subprocess.TimeoutExpired:
             return "never ends"
@@ -69,8 +69,8 @@ class Bench:
         return lines[0] if lines else f"ended with status {done.returncode}"
 
     def judge(self, mutant):
-        name, file, old, new, kernel = mutant
-        return name, self.verdict(self.build(kernel, self.overlay(name, file, old, new)))
+        name, file, old, new, kernel, *problems = mutant
+        return name, self.verdict(self.build(kernel, self.overlay(name, file, old, new)), *problems)
 
 
 def short(verdict):
