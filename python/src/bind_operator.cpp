@@ -57,6 +57,23 @@ void run(const Compiled& self, Api api, H a, H b, H sfa, H sfb, H offsets, H wgr
            stream);
 }
 
+void run_call(CompiledCalls& self, H a, H b, H sfa, H sfb, H offsets, H wgrad, H wgrad_ptrs,
+              H global_scale_a, H global_scale_b, const Options& options, bool pointers, H stream,
+              H workspace) {
+  self.run({a, b, sfa, sfb, offsets, wgrad, wgrad_ptrs, global_scale_a, global_scale_b, workspace},
+           options, pointers ? OutputForm::kPointers : OutputForm::kStacked, stream);
+}
+
+nb::tuple output_of_call(CompiledCalls& self, H a, H b, H sfa, H sfb, H offsets, H global_scale_a,
+                         H global_scale_b, const Options& options) {
+  const nb::handle none(Py_None);
+  const Problem& p =
+      self.find({a, b, sfa, sfb, offsets, none, none, global_scale_a, global_scale_b, none}, options)
+          ->contract()
+          .problem;
+  return nb::make_tuple(nb::make_tuple(p.experts, p.m, p.n), name(p.wgrad_dtype));
+}
+
 Support support_of(const Contract& self, Api api, const DeviceSpec* device) {
   const DeviceSpec spec = device != nullptr ? *device : device_at(self.place);
   return {translate(api, check_support(self.problem, spec, self.options.backend).reasons)};
@@ -145,11 +162,29 @@ void bind_compiled(nb::module_& module) {
           "plan", [](const Compiled& c) { return c.executable().plan(); }, "the plan in one line");
 }
 
+void bind_calls(nb::module_& module) {
+  nb::class_<CompiledCalls>(module, "CompiledCalls", "The operators that grouped_wgrad keeps.")
+      .def(nb::init<>())
+      .def("run", run_call, nb::arg("a").none(), nb::arg("b").none(), nb::arg("sfa").none(),
+           nb::arg("sfb").none(), nb::arg("offsets").none(), nb::arg("wgrad").none(),
+           nb::arg("wgrad_ptrs").none(), nb::arg("global_scale_a").none(),
+           nb::arg("global_scale_b").none(), nb::arg("options"), nb::arg("pointers"),
+           nb::arg("stream").none(), nb::arg("workspace").none(),
+           "Computes one call with the operator of its contract, compiled at its first use.")
+      .def("output", output_of_call, nb::arg("a").none(), nb::arg("b").none(), nb::arg("sfa").none(),
+           nb::arg("sfb").none(), nb::arg("offsets").none(), nb::arg("global_scale_a").none(),
+           nb::arg("global_scale_b").none(), nb::arg("options"),
+           "((E, M, N), dtype name) of the output that a call needs; compiles as run() does.")
+      .def("clear", &CompiledCalls::clear, "Forgets all of them.")
+      .def("__len__", &CompiledCalls::size);
+}
+
 }  // namespace
 
 void bind_operator(nb::module_& module) {
   bind_contract(module);
   bind_compiled(module);
+  bind_calls(module);
   module.def("describe", describe_call, nb::arg("api"), nb::arg("a").none(), nb::arg("b").none(),
              nb::arg("sfa").none(), nb::arg("sfb").none(), nb::arg("offsets").none(),
              nb::arg("wgrad").none(), nb::arg("wgrad_ptrs").none(),

@@ -146,10 +146,8 @@ void check_grad(const Arguments& in) {
   for (const TensorView& output : in.outputs) refuse_detached(output, "wgrad_ptrs");
 }
 
-}  // namespace
-
-std::string Contract::key() const {
-  const Problem& p = problem;
+/// Equal for calls that one compiled operator serves.
+std::string key_of(const Problem& p, const Place& place, const Options& options) {
   const ScaleSpec scales = p.scales.value_or(ScaleSpec{});
   const std::array<std::int64_t, 26> fields = {
       p.experts,
@@ -182,6 +180,12 @@ std::string Contract::key() const {
   std::string bytes(sizeof fields, '\0');
   std::memcpy(bytes.data(), fields.data(), sizeof fields);
   return bytes + options.backend;
+}
+
+}  // namespace
+
+std::string Contract::key() const {
+  return key_of(problem, place, options);
 }
 
 Contract describe(Api api, const Tensors& tensors, const Options& options, OutputForm form) {
@@ -217,12 +221,47 @@ void Compiled::run(Api api, const Tensors& tensors, nb::handle stream) const {
       refuse({"device", "a", "on " + to_string(call.place),
               "on " + to_string(contract_.place) + ", as compiled"});
     }
-    call.operands.stream = stream_handle(stream, in.a);
-    if (call.place.kind == DeviceKind::kCuda) {
-      launch_on_cuda(executable_, call, in);
-    } else {
-      launch(executable_, call.operands);
-    }
+    run(in, call, stream);
+  });
+}
+
+void Compiled::run(const Arguments& in, Call& call, nb::handle stream) const {
+  call.operands.stream = stream_handle(stream, in.a);
+  if (call.place.kind == DeviceKind::kCuda) {
+    launch_on_cuda(executable_, call, in);
+  } else {
+    launch(executable_, call.operands);
+  }
+}
+
+std::shared_ptr<const Compiled> CompiledCalls::find(const Call& call, const Options& options,
+                                                    OutputForm form) {
+  std::string key = key_of(call.problem, call.place, options);
+  if (const auto found = operators_.find(key); found != operators_.end()) return found->second;
+  auto made = std::make_shared<const Compiled>(Contract{call.problem, call.place, options, form});
+  operators_[std::move(key)] = made;
+  return made;
+}
+
+std::shared_ptr<const Compiled> CompiledCalls::find(const Tensors& tensors,
+                                                    const Options& options) {
+  return in_words_of(Api::kNatural, [&] {
+    constexpr OutputForm kForm = OutputForm::kStacked;
+    const Arguments in = read(Api::kNatural, tensors);
+    return find(read_call(in, options, kForm, Api::kNatural), options, kForm);
+  });
+}
+
+void CompiledCalls::run(const Tensors& tensors, const Options& options, OutputForm form,
+                        nb::handle stream) {
+  in_words_of(Api::kNatural, [&] {
+    const Arguments in = read(Api::kNatural, tensors);
+    need_output(form, in);
+    check_grad(in);
+    Call call = read_call(in, options, form, Api::kNatural);
+    // Kept alive: the GIL is released while it runs.
+    const std::shared_ptr<const Compiled> compiled = find(call, options, form);
+    compiled->run(in, call, stream);
   });
 }
 

@@ -3,7 +3,9 @@
 
 #include <nanobind/nanobind.h>
 
+#include <memory>
 #include <string>
+#include <unordered_map>
 
 #include "call.hpp"
 #include "wgrad/executable.hpp"
@@ -37,12 +39,33 @@ class Compiled {
   /// Computes one call. Throws for tensors that break the contract, in the words of `api`.
   void run(Api api, const Tensors& tensors, nanobind::handle stream) const;
 
+  /// Computes a call that is known to keep the contract.
+  void run(const Arguments& in, Call& call, nanobind::handle stream) const;
+
   const Contract& contract() const noexcept { return contract_; }
   const Executable& executable() const noexcept { return executable_; }
 
  private:
   Contract contract_;
   Executable executable_;
+};
+
+/// Operators kept for later calls of grouped_wgrad(), by contract. Used under the GIL.
+class CompiledCalls {
+ public:
+  /// Computes one call with the operator of its contract, compiled at its first use. Two threads
+  /// that miss at once both compile, and the later operator stays.
+  void run(const Tensors& tensors, const Options& options, OutputForm form,
+           nanobind::handle stream);
+  /// The operator of a call whose output is still to be made.
+  std::shared_ptr<const Compiled> find(const Tensors& tensors, const Options& options);
+  void clear() noexcept { operators_.clear(); }
+  std::size_t size() const noexcept { return operators_.size(); }
+
+ private:
+  std::shared_ptr<const Compiled> find(const Call& call, const Options& options, OutputForm form);
+
+  std::unordered_map<std::string, std::shared_ptr<const Compiled>> operators_;
 };
 
 }  // namespace wgrad::python

@@ -202,6 +202,38 @@ class Compiled:
     @property
     def plan(self) -> str: ...
 
+class CompiledCalls:
+    def __init__(self) -> None: ...
+    def __len__(self) -> int: ...
+    def run(
+        self,
+        a: Any,
+        b: Any,
+        sfa: Any,
+        sfb: Any,
+        offsets: Any,
+        wgrad: Any,
+        wgrad_ptrs: Any,
+        global_scale_a: Any,
+        global_scale_b: Any,
+        options: Options,
+        pointers: bool,
+        stream: Any,
+        workspace: Any,
+    ) -> None: ...
+    def output(
+        self,
+        a: Any,
+        b: Any,
+        sfa: Any,
+        sfb: Any,
+        offsets: Any,
+        global_scale_a: Any,
+        global_scale_b: Any,
+        options: Options,
+    ) -> tuple[tuple[int, int, int], str]: ...
+    def clear(self) -> None: ...
+
 def describe(
     api: Api,
     a: Any,

@@ -18,23 +18,24 @@ if TYPE_CHECKING:
 
 # Keys leave the token count, offsets, addresses and streams out. A dict access is atomic under the
 # GIL; two threads that miss at once both compile, and the later one stays.
-natural: dict[bytes, _core.Compiled] = {}
 wrapper: dict[tuple[Any, ...], GroupedGemmWgradSm100] = {}
 #: By the values they were made of, which come along: equal values may differ in type.
 options: dict[tuple[Any, ...], tuple[tuple[Any, ...], _core.Options]] = {}
 
+#: What natural() returns, once it has been asked.
+_natural: list[_core.CompiledCalls] = []
 
-def compiled(contract: _core.Contract) -> _core.Compiled:
-    """The operator for a call of grouped_wgrad, compiled at its first use."""
-    found = natural.get(contract.key)
-    if found is None:
-        found = natural[contract.key] = contract.compile(_core.Api.NATURAL)
-    return found
+
+def natural() -> _core.CompiledCalls:
+    """The operators of grouped_wgrad, each compiled at its first use."""
+    if not _natural:
+        _natural.append(_core.CompiledCalls())
+    return _natural[0]
 
 
 @atexit.register
 def clear_caches() -> None:
     """Forgets all compiled operators that grouped_wgrad and the wrapper keep."""
-    natural.clear()
+    _natural.clear()
     wrapper.clear()
     options.clear()

@@ -91,22 +91,38 @@ def grouped_wgrad(
         validate_device_data,
         True,
     )
-    separate = isinstance(out, (list, tuple))
-    whole, parts = (None, out) if separate else (out, None)
-    tensors = (x, dy, x_scale, dy_scale, offsets, whole, parts, x_global_scale, dy_global_scale)
+    scales = (x_scale, dy_scale, x_global_scale, dy_global_scale)
     try:
-        contract = _core.describe(_core.Api.NATURAL, *tensors, chosen, separate)
+        return _run(x, dy, offsets, scales, chosen, out, accumulate, stream, workspace)
     except _core.ValueError as error:
         if all(reason.rule != "fp4-packing" for reason in error.reasons):
             raise
-        x, dy = _packed(x), _packed(dy)
-        tensors = (x, dy, *tensors[2:])
-        contract = _core.describe(_core.Api.NATURAL, *tensors, chosen, separate)
-    operator = cache.compiled(contract)
+    x, dy = _packed(x), _packed(dy)
+    return _run(x, dy, offsets, scales, chosen, out, accumulate, stream, workspace)
+
+
+def _run(
+    x: Any,
+    dy: Any,
+    offsets: Any,
+    scales: tuple[Any, Any, Any, Any],
+    chosen: _core.Options,
+    out: Any,
+    accumulate: bool,
+    stream: Any,
+    workspace: Any,
+) -> Any:
+    """One call; None for ``out``: into a new tensor."""
+    sfa, sfb, gsa, gsb = scales
+    operators = cache.natural()
     if out is None:
-        out = new_output(x, contract.wgrad_shape, contract.wgrad_dtype, accumulate, stream)
-        tensors = (*tensors[:5], out, *tensors[6:])
-    operator.run(_core.Api.NATURAL, *tensors, stream, workspace)
+        shape, dtype = operators.output(x, dy, sfa, sfb, offsets, gsa, gsb, chosen)
+        out = new_output(x, shape, dtype, accumulate, stream)
+    separate = isinstance(out, (list, tuple))
+    whole, parts = (None, out) if separate else (out, None)
+    operators.run(
+        x, dy, sfa, sfb, offsets, whole, parts, gsa, gsb, chosen, separate, stream, workspace
+    )
     return out
 
 

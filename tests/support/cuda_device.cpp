@@ -53,7 +53,7 @@ class CudaDevice final : public Device {
           "cuMemCreate");
     check(map_(first(region), static_cast<std::size_t>(region.mapped), 0, region.memory, 0),
           "cuMemMap");
-    make_accessible(region);
+    set_access(region, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
     const CUdeviceptr address =
         first(region) + static_cast<CUdeviceptr>(region.mapped - round_up(bytes, kAlignment));
     const std::lock_guard lock(mutex_);
@@ -89,9 +89,11 @@ class CudaDevice final : public Device {
           "cuMemcpyDtoH");
   }
 
-  /// With inputs mapped for reading alone every launch failed, though plain loads from such a
-  /// mapping work (docs/notes, inputs mapped for reading alone): nothing is protected here.
-  void protect(void*, std::int64_t) override {}
+  void protect(void* pointer, std::int64_t) override {
+    const auto current = use();
+    const std::lock_guard lock(mutex_);
+    set_access(regions_.at(reinterpret_cast<CUdeviceptr>(pointer)), CU_MEM_ACCESS_FLAGS_PROT_READ);
+  }
 
   void synchronize() override {
     const auto current = use();
@@ -111,8 +113,8 @@ class CudaDevice final : public Device {
     return static_cast<std::size_t>(r.mapped) + 2 * granularity_;
   }
   CUdeviceptr first(const Region& r) const { return r.base + granularity_; }
-  void make_accessible(const Region& region) {
-    const CUmemAccessDesc access{properties_.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+  void set_access(const Region& region, CUmemAccess_flags flags) {
+    const CUmemAccessDesc access{properties_.location, flags};
     check(set_access_(first(region), static_cast<std::size_t>(region.mapped), &access, 1),
           "cuMemSetAccess");
   }
