@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "bench/token_counts.hpp"
 #include "cli/app.hpp"
@@ -75,21 +77,34 @@ double total_us(const Timeline& timeline) {
   return end;
 }
 
-/// Share of the whole that one CTA's math warps spend in each kind of span.
+/// Spans of one math warpgroup of CTA 0.
+std::vector<TraceSpan> of_warpgroup(const Timeline& timeline, int group) {
+  std::vector<TraceSpan> out;
+  for (const TraceSpan& s : timeline.spans) {
+    const TraceTrack& track = timeline.tracks[static_cast<std::size_t>(s.track)];
+    if (s.cta == 0 && track.role == TraceRole::kMath && track.group == group) out.push_back(s);
+  }
+  return out;
+}
+
+/// Of the time that its record covers, the share that a warpgroup spends in each kind of span.
 void print_shares(const Timeline& timeline, std::ostream& out) {
   constexpr std::string_view kNames[] = {"multiply",  "wait full", "wait turn", "mask",
                                          "wait ring", "write box", "finish"};
-  const double whole = total_us(timeline);
   for (int group = 0; group < 2; ++group) {
+    const std::vector<TraceSpan> spans = of_warpgroup(timeline, group);
+    std::map<int, double> begin, end;  // of each warp's record
+    for (const TraceSpan& s : spans) {
+      begin.try_emplace(s.track, s.begin_us);
+      end[s.track] = std::max(end[s.track], s.end_us);
+    }
+    double whole = 0;
+    for (const auto& [track, last] : end) whole += last - begin[track];
     out << fmt::format("math warpgroup {}:", group);
     for (const std::string_view name : kNames) {
       double sum = 0;
-      for (const TraceSpan& s : timeline.spans) {
-        const TraceTrack& track = timeline.tracks[static_cast<std::size_t>(s.track)];
-        if (s.cta == 0 && s.name == name && track.role == TraceRole::kMath && track.group == group)
-          sum += s.end_us - s.begin_us;
-      }
-      if (sum > 0) out << fmt::format("  {} {:.0f} %", name, 100 * sum / 4 / whole);
+      for (const TraceSpan& s : spans) sum += s.name == name ? s.end_us - s.begin_us : 0;
+      if (sum > 0) out << fmt::format("  {} {:.0f} %", name, 100 * sum / whole);
     }
     out << '\n';
   }

@@ -14,8 +14,9 @@ namespace wgrad::cli {
 namespace {
 
 constexpr double kWidth = 1600;
-constexpr double kLeft = 120;  // room for names
-constexpr double kTop = 64;
+constexpr double kLeft = 120;   // room for names
+constexpr double kLegend = 26;  // its first line, and
+constexpr double kLine = 16;    // from one line to the next
 constexpr double kRow = 20;
 constexpr double kBar = 15;
 constexpr double kGap = 10;  // between groups of rows
@@ -31,8 +32,9 @@ constexpr Look kLooks[] = {
     {"load", "#4e79a7", "copy engine: loads"},
     {"store", "#b07aa1", "copy engine: stores"},
     {"multiply", "#59a14f", "wgmma"},
-    {"filling", "#a0cbe8", "stage filling"},
-    {"in use", "#8cd17d", "stage full, in use"},
+    {"filling", "#6baed6", "stage filling, waited for"},
+    {"ahead", "#d3e5f3", "stage filling or full, not needed yet"},
+    {"in use", "#8cd17d", "stage in use"},
     {"copy", "#4e79a7", "issues a copy"},
     {"wait empty", "#d9d9d9", "waits for an empty stage"},
     {"wait full", "#e15759", "waits for a full stage"},
@@ -64,6 +66,7 @@ class Picture {
         if (s.cta == window.cta) window_.to = std::max(window_.to, s.end_us);
       }
     }
+    place_legend();
     place_rows();
   }
 
@@ -109,7 +112,7 @@ class Picture {
     };
     std::stable_sort(rows.begin(), rows.end(),
                      [&](std::size_t a, std::size_t b) { return group(a) < group(b); });
-    bottom_ = kTop;
+    bottom_ = top_;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (i > 0 && group(rows[i]) != group(rows[i - 1])) bottom_ += kGap;
       y_[rows[i]] = bottom_;
@@ -117,18 +120,35 @@ class Picture {
     }
   }
 
-  void legend() {
-    double at = 8;
+  struct LegendEntry {
+    const Look* look;
+    double x, y;
+  };
+  /// In lines as wide as the picture. Sets where the rows begin.
+  void place_legend() {
+    double at = 8, line = kLegend;
     for (const Look& look : kLooks) {
       const bool seen = std::any_of(t_.spans.begin(), t_.spans.end(), [&](const TraceSpan& s) {
         return s.cta == window_.cta && s.name == look.name;
       });
       if (look.label == nullptr || !seen) continue;
+      const double width = 30 + 5.8 * static_cast<double>(std::string_view(look.label).size());
+      if (at + width > kWidth) {
+        at = 8;
+        line += kLine;
+      }
+      legend_.push_back({&look, at, line});
+      at += width;
+    }
+    top_ = line + 38;
+  }
+
+  void legend() {
+    for (const LegendEntry& e : legend_) {
       fmt::print(out_,
-                 "<rect x=\"{:.0f}\" y=\"26\" width=\"11\" height=\"11\" fill=\"{}\"/>"
-                 "<text x=\"{:.0f}\" y=\"36\" font-size=\"10\">{}</text>\n",
-                 at, look.colour, at + 14, look.label);
-      at += 28 + 5.6 * static_cast<double>(std::string_view(look.label).size());
+                 "<rect x=\"{:.0f}\" y=\"{:.0f}\" width=\"11\" height=\"11\" fill=\"{}\"/>"
+                 "<text x=\"{:.0f}\" y=\"{:.0f}\" font-size=\"10\">{}</text>\n",
+                 e.x, e.y, e.look->colour, e.x + 14, e.y + 10, e.look->label);
     }
   }
 
@@ -140,11 +160,12 @@ class Picture {
     const auto first = static_cast<int>(std::ceil(window_.from / step));
     for (int i = first; i * step <= window_.to; ++i) {
       const double us = i * step;
-      fmt::print(out_,
-                 "<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2:.0f}\" "
-                 "stroke=\"#cccccc\" stroke-width=\"0.5\"/>"
-                 "<text x=\"{0:.1f}\" y=\"{3}\" fill=\"#666666\">{4:.6g} us</text>\n",
-                 x(us), kTop - 4, bottom_, kTop - 8, us);
+      fmt::print(
+          out_,
+          "<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2:.0f}\" "
+          "stroke=\"#cccccc\" stroke-width=\"0.5\"/>"
+          "<text x=\"{0:.1f}\" y=\"{3}\" fill=\"#666666\" text-anchor=\"{5}\">{4:.6g} us</text>\n",
+          x(us), top_ - 4, bottom_, top_ - 8, us, x(us) > kWidth - 60 ? "end" : "start");
     }
   }
 
@@ -152,8 +173,9 @@ class Picture {
     const Look* look = look_of(s.name);
     const double y = y_[static_cast<std::size_t>(s.track)];
     if (look == nullptr || y < 0 || !visible(s)) return;
-    const double left = x(s.begin_us), width = std::max(x(s.end_us) - left, 0.4);
     const bool tile = s.name == "tile", waits = s.name.substr(0, 4) == "wait";
+    // Short waits stay as thin as they are: there are many, and together they would look long.
+    const double left = x(s.begin_us), width = std::max(x(s.end_us) - left, waits ? 0.01 : 0.4);
     // What nests inside a multiplication is drawn as its lower half.
     const double top = waits && !tile ? y + kBar / 2 : tile ? y - 2 : y;
     const double height = waits ? kBar / 2 : tile ? kRow - 1 : kBar;
@@ -169,6 +191,8 @@ class Picture {
   PictureWindow window_;
   std::ostream& out_;
   std::vector<double> y_;  // of each track; below 0: not drawn
+  std::vector<LegendEntry> legend_;
+  double top_ = 0;
   double bottom_ = 0;
 };
 

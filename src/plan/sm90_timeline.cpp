@@ -18,6 +18,7 @@ using shared::TraceKind;
 
 constexpr double kAssumedMhz = 1830;  // where a run is too short to measure the clock
 constexpr double kLongEnoughNs = 20000;
+constexpr double kNoWaitNs = 100;  // a wait that finds what it waits for, recorded
 constexpr int kWarpThreads = 32;
 
 constexpr std::string_view kNames[] = {
@@ -113,21 +114,27 @@ struct Window {
   double end;
 };
 
-/// Of the spans `name` of a CTA's stage that end within `window`: the first end, and the last.
-Window ends_within(const std::vector<TraceSpan>& spans, std::string_view name, std::int64_t stage,
-                   const Window& window) {
-  Window found{window.end, window.begin};
+/// Of the spans `name` of a CTA's stage that end within `window`: the one that ends first, and when
+/// the last one does.
+struct Found {
+  const TraceSpan* first = nullptr;
+  double end = 0;
+};
+Found ends_within(const std::vector<TraceSpan>& spans, std::string_view name, std::int64_t stage,
+                  const Window& window) {
+  Found found;
   for (const TraceSpan& s : spans) {
     if (s.name != name || s.detail != stage || s.end_us <= window.begin || s.end_us > window.end)
       continue;
-    found.begin = std::min(found.begin, s.end_us);
+    if (found.first == nullptr || s.end_us < found.first->end_us) found.first = &s;
     found.end = std::max(found.end, s.end_us);
   }
   return found;
 }
 
 /// A stage fills from its copy's issue until the first warp finds it full, and is in use until the
-/// last wgmma on it is complete.
+/// last wgmma on it is complete. A warp that did not have to wait came later than the bytes, nobody
+/// knows how much.
 std::vector<TraceSpan> stage_spans(const std::vector<TraceSpan>& spans, int cta, int stage,
                                    int track) {
   std::vector<double> copies;
@@ -139,11 +146,13 @@ std::vector<TraceSpan> stage_spans(const std::vector<TraceSpan>& spans, int cta,
   for (std::size_t i = 0; i < copies.size(); ++i) {
     const double next =
         i + 1 < copies.size() ? copies[i + 1] : std::numeric_limits<double>::infinity();
-    const Window full = ends_within(spans, "wait full", stage, {copies[i], next});
-    const Window used = ends_within(spans, "multiply", stage, {copies[i], next});
-    if (full.begin > full.end || used.begin > used.end) continue;  // the trace ended before
-    out.push_back({cta, track, "filling", stage, copies[i], full.begin});
-    out.push_back({cta, track, "in use", stage, full.begin, used.end});
+    const Found full = ends_within(spans, "wait full", stage, {copies[i], next});
+    const Found used = ends_within(spans, "multiply", stage, {copies[i], next});
+    if (full.first == nullptr || used.first == nullptr) continue;  // the trace ended before
+    const double found = full.first->end_us;
+    const bool waited = found - full.first->begin_us > kNoWaitNs;
+    out.push_back({cta, track, waited ? "filling" : "ahead", stage, copies[i], found});
+    out.push_back({cta, track, "in use", stage, found, used.end});
   }
   return out;
 }

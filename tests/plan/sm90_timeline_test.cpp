@@ -86,21 +86,27 @@ TEST(Sm90Timeline, StagesFillAndAreUsed) {
           {{0, 20, TraceKind::kCopy, 0},
            {20, 40, TraceKind::kCopy, 1},
            {3000, 3020, TraceKind::kCopy, 0},
+           {6000, 6020, TraceKind::kCopy, 0},
            Record::last_anchor()});
   r.track(0, kFirstMath,
           {{0, 1000, TraceKind::kWaitFull, 0},
            {1000, 2000, TraceKind::kMultiply, 0},
            {3020, 4000, TraceKind::kWaitFull, 0},
            {4000, 5000, TraceKind::kMultiply, 0},
+           {8000, 8060, TraceKind::kWaitFull, 0},
+           {8060, 9000, TraceKind::kMultiply, 0},
            Record::last_anchor()});
   r.track(0, kFirstMath + 4,
           {{0, 1200, TraceKind::kWaitFull, 0},
            {1200, 2600, TraceKind::kMultiply, 0},
            Record::last_anchor()});
   const Timeline t = timeline(r.plan, r.bytes);
-  const auto filling = named(t, "filling"), used = named(t, "in use");
+  const auto filling = named(t, "filling"), ahead = named(t, "ahead"), used = named(t, "in use");
   ASSERT_EQ(filling.size(), 2U);  // nobody found stage 1 full
-  ASSERT_EQ(used.size(), 2U);
+  ASSERT_EQ(ahead.size(), 1U);    // the third time nobody waited for stage 0
+  ASSERT_EQ(used.size(), 3U);
+  EXPECT_NEAR(ahead[0].begin_us, 3.0, 1e-6);
+  EXPECT_NEAR(ahead[0].end_us, 4.03, 1e-6);
   EXPECT_EQ(t.tracks[static_cast<std::size_t>(filling[0].track)].name, "stage 0");
   EXPECT_NEAR(filling[0].end_us, 0.5, 1e-6);  // the first to find it full
   EXPECT_NEAR(used[0].end_us, 1.3, 1e-6);     // the last to finish with it
