@@ -142,9 +142,10 @@ int run(const TraceFlags& flags, std::ostream& out) {
     std::ofstream picture = opened(flags.picture);
     write_trace_picture(timeline, flags.window, picture);
   }
-  out << fmt::format("{}: E={} M={} N={} T={}\n{}\n{:.2f} us, {} events{}\n", shape.name,
-                     problem.experts, problem.m, problem.n, workload.problem().tokens,
-                     timeline.plan, total_us(timeline), timeline.spans.size(),
+  out << fmt::format("{}: E={} M={} N={} T={}\n{}\n{:.2f} us at {:.0f} MHz, {} events{}\n",
+                     shape.name, problem.experts, problem.m, problem.n, workload.problem().tokens,
+                     timeline.plan, total_us(timeline), timeline.cycles_per_us,
+                     timeline.spans.size(),
                      timeline.complete ? "" : "; some tracks had no room for all of theirs");
   print_shares(timeline, out);
   if (flags.warmup > 0 && problem.accumulate) return kOk;

@@ -34,8 +34,9 @@ void name_tracks(const Timeline& t, std::ostream& out) {
 }  // namespace
 
 void write_trace_json(const Timeline& t, std::ostream& out) {
-  fmt::print(out, R"({{"otherData":{{"plan":"{}"}},"displayTimeUnit":"ns","traceEvents":[)",
-             t.plan);
+  fmt::print(out, R"({{"otherData":{{"plan":"{}","cycles_per_us":{:.1f}}},"displayTimeUnit":"ns",)",
+             t.plan, t.cycles_per_us);
+  out << R"("traceEvents":[)";
   out << '\n';
   name_tracks(t, out);
   const char* separator = "";

@@ -36,6 +36,7 @@ struct Timeline {
   std::vector<TraceTrack> tracks;  ///< of each CTA, top to bottom
   std::vector<TraceSpan> spans;    ///< by CTA, track and begin
   bool complete = true;            ///< false: a track had more events than there was room for
+  double cycles_per_us = 0;        ///< of the SMs' clocks, on the average
 };
 
 }  // namespace wgrad

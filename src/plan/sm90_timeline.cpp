@@ -193,8 +193,8 @@ Timeline timeline(const Plan& plan, std::span<const std::byte> workspace) {
       const auto events =
           events_of(c, workspace, static_cast<shared::u32>(cta), static_cast<shared::u32>(track));
       timeline.complete = timeline.complete && events.size() < shared::kTraceEvents;
-      if (timeline.tracks[static_cast<std::size_t>(track)].role != TraceRole::kEngine)
-        clock = clock_of(events, base);
+      const bool warp = timeline.tracks[static_cast<std::size_t>(track)].role != TraceRole::kEngine;
+      if (warp && !events.empty()) clock = clock_of(events, base);
       std::vector<TraceSpan> spans;
       for (const TraceEvent& e : events) {
         if (e.kind == TraceKind::kAnchor) continue;
@@ -204,6 +204,7 @@ Timeline timeline(const Plan& plan, std::span<const std::byte> workspace) {
       part_multiplications(spans);
       of_cta.insert(of_cta.end(), spans.begin(), spans.end());
     }
+    timeline.cycles_per_us += clock.cycles_per_ns * 1000 / config.grid;
     const std::vector<TraceSpan> warps = of_cta;
     for (int s = 0; s < c.stages; ++s) {
       const auto spans = stage_spans(warps, cta, s, recorded + s);

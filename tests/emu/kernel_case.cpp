@@ -103,9 +103,10 @@ void narrow(KernelCase& k, const Config& c, Random& random) {
 }
 
 // More experts than are sorted, or than a CTA has threads; few of them with tokens.
-void make_many(KernelCase& k, const Config& c, Random& random) {
+void make_many(KernelCase& k, const Config& c, Random& random, std::uint64_t which) {
+  constexpr std::size_t kMore[] = {100, 0, 1};
   k.m = k.n = 64;
-  k.counts.assign(static_cast<std::size_t>(shared::kMaxOrderedExperts + random.integer(0, 3)), 0);
+  k.counts.assign(static_cast<std::size_t>(shared::kMaxOrderedExperts) + kMore[which % 3], 0);
   for (int i = 0; i < 4; ++i)
     k.counts[static_cast<std::size_t>(random.integer(0, shared::kMaxOrderedExperts - 1))] = 9;
   k.counts.back() = 13;
@@ -119,9 +120,9 @@ void break_data(KernelCase& k, const Config& c, std::uint64_t which) {
   const bool pointer = c.output_mode == shared::OutputMode::kDiscrete && which % 3 != 2;
   k.broken = pointer ? kPointers[which % 2] : kOffsets[which % 4];
   if (k.broken == Broken::kOffsetBeyond) k.slack = 0;
-  if (k.broken == Broken::kOffsetsNegative) k.counts.assign(k.counts.size(), 0);
+  if (k.broken == Broken::kOffsetsNegative) k.counts.assign(40, 0);
   if (k.broken == Broken::kOffsetDecreases || k.broken == Broken::kOffsetNegative) {
-    k.counts.front() = 9;
+    k.counts.front() = 200;
     k.counts.push_back(0);
   }
 }
@@ -190,7 +191,7 @@ KernelCase fuzz_case(const Config& c, std::size_t kernel, std::uint64_t number) 
   Random random(number * 7919 + kernel);
   if (random.chance(0.5)) narrow(k, c, random);
   if (c.accumulate && number % 13 == 5) {
-    make_many(k, c, random);
+    make_many(k, c, random, number / 13);
   } else if (number % 5 == 2) {
     break_data(k, c, number / 5);
   }

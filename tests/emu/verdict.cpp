@@ -43,7 +43,7 @@ std::optional<BrokenData> broken_data(const KernelCase& k, const Case& full, con
       return data;
     case Broken::kOffsetDecreases:
       if (k.counts.back() != 0 || begin == 0) return std::nullopt;
-      end = begin - 1;
+      end = 0;
       noted(FaultKind::kOffsetDecreases, last, end, begin);
       return data;
     case Broken::kOffsetNegative:

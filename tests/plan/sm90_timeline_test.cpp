@@ -66,6 +66,7 @@ TEST(Sm90Timeline, ReadsTheClockAcrossItsWrap) {
   EXPECT_EQ(t.tracks[static_cast<std::size_t>(t.spans[0].track)].name, "math 1 warp 1");
   EXPECT_NEAR(t.spans[0].begin_us, 0.0, 1e-9);
   EXPECT_NEAR(t.spans[0].end_us, 1.0, 1e-6);
+  EXPECT_NEAR(t.cycles_per_us, (1830 + 2000) / 2.0, 1e-6);  // CTA 0 recorded nothing
   EXPECT_TRUE(t.complete);
 }
 
