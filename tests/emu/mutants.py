@@ -167,7 +167,7 @@ MUTANTS = [
      "write_boxes<kBand + 1, 0>(d, w, boxes);", 16),
     ("box past the last column written", EPILOGUE, "if (kBox < boxes) write_out_box", "write_out_box", 17),
     ("tile past the last row written", WORK, "  if (row >= p.m) return 0;\n", "", 14),
-    ("empty tile not cleared", CONSUMER, "      if (w.blocks == 0) d.clear();\n", "", 0),
+    ("empty tile not cleared", CONSUMER, "      if (w.blocks == 0 || arch::kSetsAccumulators) d.clear();\n", "", 0),
     ("tile read twice", CONSUMER, "queue.at.skip(u32(tiles_at_once(kConfig)))", "queue.at.skip(1)", 15),
     ("narrow tile for too many columns", CONSUMER, "cta.params.n - w.n0 <= kConfig.tail_n",
      "cta.params.n - w.n0 <= kConfig.tail_n + 32", 20),
