@@ -17,6 +17,7 @@ enum class Way : std::uint8_t { kExchange, kArrayStruct, kTorch, kDlpack, kBuffe
 struct TypeEntry {
   Way way = Way::kNone;
   bool torch = false;
+  bool negatable = false;  // torch's lazy negation, which no pointer shows
   const dlpack::ExchangeApi* exchange = nullptr;
 };
 
@@ -33,6 +34,7 @@ const dlpack::ExchangeApi* exchange_of(nb::handle type) {
 TypeEntry study(nb::handle type, nb::handle object) {
   TypeEntry entry;
   entry.torch = nb::hasattr(type, "requires_grad") && nb::hasattr(type, "data_ptr");
+  entry.negatable = entry.torch && nb::hasattr(type, "is_neg");
   entry.exchange = exchange_of(type);
   if (entry.exchange != nullptr) {
     entry.way = Way::kExchange;
@@ -50,18 +52,29 @@ TypeEntry study(nb::handle type, nb::handle object) {
 
 const TypeEntry& entry_of(nb::handle object) {
   // Guarded by the GIL; types are kept alive so that an address is never reused.
-  static auto* const types = new std::unordered_map<PyTypeObject*, TypeEntry>;
+  static auto* const kTypes = new std::unordered_map<PyTypeObject*, TypeEntry>;
   PyTypeObject* type = Py_TYPE(object.ptr());
-  if (const auto hit = types->find(type); hit != types->end()) return hit->second;
+  if (const auto hit = kTypes->find(type); hit != kTypes->end()) return hit->second;
   const TypeEntry entry = study(nb::handle(reinterpret_cast<PyObject*>(type)), object);
   Py_INCREF(type);
-  return types->emplace(type, entry).first->second;
+  return kTypes->emplace(type, entry).first->second;
+}
+
+bool is_negated(nb::handle object) {
+  static PyObject* const kName = PyUnicode_InternFromString("is_neg");
+  PyObject* const self = object.ptr();
+  const nb::object flag = nb::steal(PyObject_VectorcallMethod(kName, &self, 1, nullptr));
+  if (!flag.is_valid()) throw nb::python_error();
+  return flag.ptr() == Py_True;
 }
 
 }  // namespace
 
 TensorView read_tensor(nb::handle object, const char* field) {
   const TypeEntry& entry = entry_of(object);
+  if (entry.negatable && is_negated(object)) {
+    refuse({"negated-view", field, "a negated view of other values", "stored: resolve_neg() does"});
+  }
   TensorView view;
   view.object = object;
   view.torch = entry.torch;

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <numeric>
+
 #include "core/counted.hpp"
 #include "validate/problem_rules.hpp"
 #include "wgrad/scale_layout.hpp"
@@ -56,6 +59,24 @@ void check_wgrad_pointer(Reasons& out, std::size_t e, std::int64_t address) {
   }
 }
 
+/// Experts are written at the same time, so an address belongs to one of them.
+void check_overlaps(Reasons& out, const Problem& p, std::span<const std::int64_t> wgrad_ptrs) {
+  const std::int64_t bytes = p.m * p.n * bits(p.wgrad_dtype) / 8;
+  std::vector<std::size_t> order(wgrad_ptrs.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto address = [&](std::size_t e) { return static_cast<std::uint64_t>(wgrad_ptrs[e]); };
+  std::ranges::stable_sort(order, {}, address);
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    const std::size_t before = order[i - 1];
+    const std::size_t e = order[i];
+    if (address(e) - address(before) >= static_cast<std::uint64_t>(bytes)) continue;
+    out.push_back({"wgrad-overlap", fmt::format("wgrad_ptrs[{}]", e),
+                   fmt::format("{:#x}, within the output of expert {} at {:#x}", wgrad_ptrs[e],
+                               before, wgrad_ptrs[before]),
+                   fmt::format("at least {} from every other", core::counted(bytes, "byte"))});
+  }
+}
+
 }  // namespace
 
 std::vector<Reason> broken_data_rules(const Problem& p, const Operands& o,
@@ -69,6 +90,7 @@ std::vector<Reason> broken_data_rules(const Problem& p, const Operands& o,
     begin = offsets[e];
   }
   for (std::size_t e = 0; e < wgrad_ptrs.size(); ++e) check_wgrad_pointer(out, e, wgrad_ptrs[e]);
+  if (out.empty()) check_overlaps(out, p, wgrad_ptrs);
   if (p.scales && out.empty()) {
     check_scale_cols(out, "sfa", p, o.sfa_cols, offsets);
     check_scale_cols(out, "sfb", p, o.sfb_cols, offsets);

@@ -12,8 +12,8 @@
 namespace wgrad::validate {
 
 /// Offsets must not be negative, decrease or exceed T; FP4 experts begin at even tokens; scale
-/// storage must hold every expert; `wgrad_ptrs` (empty when dense) must be non-null and aligned.
-/// Spans are host copies. Each reason names the expert and the values.
+/// storage must hold every expert; `wgrad_ptrs` (empty when dense) must be non-null, aligned and
+/// apart. Spans are host copies. Each reason names the expert and the values.
 std::vector<Reason> broken_data_rules(const Problem& problem, const Operands& operands,
                                       std::span<const std::int32_t> offsets,
                                       std::span<const std::int64_t> wgrad_ptrs);

@@ -1,5 +1,6 @@
 #include "wgrad/executable.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "support/check.hpp"
@@ -115,6 +116,14 @@ TEST_P(ExecutableTest, RefusesOutputAddressesBeforeAnyWork) {
                     }),
             "wgrad: wgrad_ptrs[0] is 0x0; it must be a non-null address aligned to 16 bytes\n"
             "wgrad_ptrs[1] is 0x48; it must be a non-null address aligned to 16 bytes");
+  EXPECT_EQ(refusal(executable, GetParam(), data,
+                    [](Operands& o) {
+                      static const std::int64_t kPtrs[] = {4096, 4096};
+                      o.wgrad_ptrs = kPtrs;
+                    }),
+            fmt::format("wgrad: wgrad_ptrs[1] is 0x1000, within the output of expert 0 at 0x1000; "
+                        "it must be at least {} bytes from every other",
+                        c.problem.m * c.problem.n * bits(c.problem.wgrad_dtype) / 8));
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, ExecutableTest, testing::ValuesIn(targets()),

@@ -328,6 +328,11 @@ DROP_IN = {
         {"wgrad_ptrs": np.array([16, 24], np.int64), "output_mode": "discrete"},
         "wgrad_ptrs[1] is 0x18; it must be a non-null address aligned to 16 bytes",
     ),
+    "overlapping outputs": (
+        {"wgrad_ptrs": np.array([4096, 4112], np.int64), "output_mode": "discrete"},
+        f"wgrad_ptrs[1] is 0x1010, within the output of expert 0 at 0x1000; it must be at least "
+        f"{M * N * 2} bytes from every other",
+    ),
     "shape of a tensor beside pointers": (
         {
             "wgrad_ptrs": np.array([16, 32], np.int64),
@@ -639,6 +644,30 @@ def test_nothing_is_written_by_a_refused_call():
         "offsets[1] is 25",
     )
     assert (out == 7).all()
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("argument", ["x", "dy", "offsets", "out", "out[1]"])
+def test_a_negated_view_is_refused(argument):
+    """torch negates lazily: the memory holds the values before."""
+    torch = pytest.importorskip("torch")
+    call = {
+        "x": torch.ones(T, M, dtype=torch.bfloat16),
+        "dy": torch.ones(T, N, dtype=torch.bfloat16),
+        "offsets": torch.tensor([8, T], dtype=torch.int32),
+        "out": torch.zeros(E, M, N),
+    }
+    if argument == "out[1]":
+        call["out"] = [call["out"][0], torch._neg_view(call["out"][1])]
+    else:
+        call[argument] = torch._neg_view(call[argument])
+    refused(
+        lambda: wgrad.grouped_wgrad(**call),
+        f"{argument} is a negated view of other values; it must be stored: resolve_neg() does",
+    )
+    if argument == "x":
+        out = wgrad.grouped_wgrad(**{**call, "x": call["x"].resolve_neg()})
+        assert out[0, 0, 0] == -8
 
 
 def test_the_error_classes_are_the_builtin_ones_too():

@@ -17,6 +17,8 @@ Problem bf16() {
   return p;
 }
 
+constexpr std::int64_t kExpertBytes = 8192;  // of bf16()
+
 Problem mxfp4(InputOrder order) {
   Problem p = bf16();
   p.a_dtype = p.b_dtype = DType::kE2m1;
@@ -45,7 +47,7 @@ std::string sentences(const Problem& p, const Data& data) {
 TEST(DataRules, AcceptAnyRisingOffsets) {
   EXPECT_EQ(sentences(bf16(), {{0, 37, 100}, {}}), "");
   EXPECT_EQ(sentences(bf16(), {{0, 0, 0}, {}, 0}), "");
-  EXPECT_EQ(sentences(bf16(), {{5, 5, 7}, {16, 32, 160}}), "");
+  EXPECT_EQ(sentences(bf16(), {{5, 5, 7}, {16, 16 + 2 * kExpertBytes, 16 + kExpertBytes}}), "");
 }
 
 TEST(DataRules, NameTheExpertWhoseOffsetDecreases) {
@@ -74,6 +76,17 @@ TEST(DataRules, NameTheBadOutputAddress) {
   EXPECT_EQ(sentences(bf16(), {{0, 0, 0}, {64, 0, 72}}),
             "wgrad_ptrs[1] is 0x0; it must be a non-null address aligned to 16 bytes\n"
             "wgrad_ptrs[2] is 0x48; it must be a non-null address aligned to 16 bytes");
+}
+
+TEST(DataRules, NameTheExpertsWhoseOutputsOverlap) {
+  EXPECT_EQ(sentences(bf16(), {{0, 0, 0}, {65536, 16, 65536 + kExpertBytes - 16}}),
+            "wgrad_ptrs[2] is 0x11ff0, within the output of expert 0 at 0x10000; it must be at "
+            "least 8192 bytes from every other");
+  EXPECT_EQ(sentences(bf16(), {{0, 0, 0}, {16, 16, 16}}),
+            "wgrad_ptrs[1] is 0x10, within the output of expert 0 at 0x10; it must be at least "
+            "8192 bytes from every other\n"
+            "wgrad_ptrs[2] is 0x10, within the output of expert 1 at 0x10; it must be at least "
+            "8192 bytes from every other");
 }
 
 TEST(DataRules, PackedFp4ExpertsBeginAtEvenTokens) {
