@@ -73,9 +73,9 @@ void release(void* buffer) noexcept {
 }  // namespace
 
 void read_by_array_struct(TensorView& view, const char* field) {
-  static PyObject* const struct_name = PyUnicode_InternFromString("__array_struct__");
-  static PyObject* const dtype_name = PyUnicode_InternFromString("dtype");
-  const nb::object capsule = attribute(view.object, struct_name);
+  static PyObject* const kStructName = PyUnicode_InternFromString("__array_struct__");
+  static PyObject* const kDtypeName = PyUnicode_InternFromString("dtype");
+  const nb::object capsule = attribute(view.object, kStructName);
   const auto* array =
       static_cast<const ArrayInterface*>(PyCapsule_GetPointer(capsule.ptr(), nullptr));
   if (array == nullptr) throw nb::python_error();
@@ -83,7 +83,7 @@ void read_by_array_struct(TensorView& view, const char* field) {
     refuse({"byte-order", field, "byte-swapped or structured",
             "of plain numbers in native byte order"});
   }
-  view.element = element_of_dtype(attribute(view.object, dtype_name));
+  view.element = element_of_dtype(attribute(view.object, kDtypeName));
   view.data = array->data;
   view.writable = (array->flags & kWritable) != 0;
   set_axes(view, array->rank, array->shape, array->strides, std::max(array->itemsize, 1), field);

@@ -80,7 +80,8 @@ shared::InputType input_type(DType dtype) {
 }
 
 std::int64_t tile_count(const shared::Config& c, const Problem& p) {
-  const std::int64_t each = ceil_div(p.m, c.tile_m * c.cluster_m) * ceil_div(p.n, c.tile_n);
+  const std::int64_t each =
+      ceil_div(p.m, static_cast<std::int64_t>(c.tile_m) * c.cluster_m) * ceil_div(p.n, c.tile_n);
   return each > kSm90MaxTiles / p.experts ? kSm90MaxTiles + 1 : each * p.experts;
 }
 

@@ -83,7 +83,8 @@ TileClocks tile_clocks(const shared::Config& c, const Problem& p) {
 /// Tiles that the busiest CTA computes. Single CTAs claim them, so the last ones differ by a tile
 /// or so; pairs are dealt theirs.
 double tiles_of_a_cta(const shared::Config& c, const Problem& p, const DeviceSpec& device) {
-  const auto rows = static_cast<double>(ceil_div(p.m, c.tile_m * c.cluster_m));
+  const auto rows =
+      static_cast<double>(ceil_div(p.m, static_cast<std::int64_t>(c.tile_m) * c.cluster_m));
   const auto columns = static_cast<double>(ceil_div(p.n, c.tile_n));
   const auto experts = static_cast<double>(p.experts);
   const double mean = rows * columns * experts / std::max(1, device.sm_count / c.cluster_m);

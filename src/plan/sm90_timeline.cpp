@@ -77,7 +77,7 @@ std::uint64_t timer_of(const TraceEvent& anchor) {
 std::uint64_t first_time(std::span<const std::byte> workspace, std::size_t tracks) {
   std::uint64_t first = std::numeric_limits<std::uint64_t>::max();
   for (std::size_t track = 0; track < tracks; ++track) {
-    TraceEvent event;
+    TraceEvent event{};
     std::memcpy(&event, workspace.data() + track * shared::kTraceEvents * sizeof event,
                 sizeof event);
     if (event.kind == TraceKind::kAnchor) first = std::min(first, timer_of(event));

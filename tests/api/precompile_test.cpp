@@ -24,8 +24,12 @@ Problem plain() {
 
 class Precompile : public jit::NvrtcTest {
  protected:
-  Precompile() { setenv("WGRAD_CACHE_DIR", folder_.path().c_str(), 1); }
+  // NOLINTBEGIN(concurrency-mt-unsafe): no other thread runs yet
+  Precompile() { keep_kernels_in(folder_.path().c_str()); }
   ~Precompile() override { unsetenv("WGRAD_CACHE_DIR"); }
+
+  static void keep_kernels_in(const char* folder) { setenv("WGRAD_CACHE_DIR", folder, 1); }
+  // NOLINTEND(concurrency-mt-unsafe)
 
   std::size_t entries() const {
     return static_cast<std::size_t>(
@@ -84,7 +88,7 @@ TEST_F(Precompile, RefusesWhatCannotRun) {
 }
 
 TEST_F(Precompile, SaysThatNothingWasKeptWhereTheCacheIsOff) {
-  setenv("WGRAD_CACHE_DIR", "", 1);
+  keep_kernels_in("");
   Problem p = plain();
   p.accumulate = true;
   const std::vector<Problem> problems = {p};

@@ -152,7 +152,8 @@ TEST_P(ScaledFieldFaults, F029_EveryScaleOfAnAtomDiffers) {
 }
 
 /// One 32-token block an expert, A and B scaled by the given bytes, every element 1.
-Case scale_bytes_case(const char* format, std::vector<int> a_bytes, std::vector<int> b_bytes) {
+Case scale_bytes_case(const char* format, const std::vector<int>& a_bytes,
+                      const std::vector<int>& b_bytes) {
   Case c;
   c.problem = problem_of(format_named(format), 8, 16);
   c.problem.wgrad_dtype = DType::kF32;
@@ -280,10 +281,10 @@ TEST_P(ScaledFieldFaults, F032_AMissingGlobalScaleIsRefusedByName) {
 }
 
 TEST_P(FieldFaults, F033_OffsetsOfAnyAlignmentAreRight) {
-  const std::vector<std::vector<std::int64_t>> kCounts = {{840, 856, 864},  {832, 864, 864},
-                                                          {832, 896, 832},  {768, 896, 896},
-                                                          {768, 1024, 768}, {839, 857, 861}};
-  for (const auto& counts : kCounts) {
+  const std::vector<std::vector<std::int64_t>> all_counts = {{840, 856, 864},  {832, 864, 864},
+                                                             {832, 896, 832},  {768, 896, 896},
+                                                             {768, 1024, 768}, {839, 857, 861}};
+  for (const auto& counts : all_counts) {
     for (const DataKind kind : {DataKind::kIntegers, DataKind::kNormal}) {
       Case c = case_of("bf16", 64, 192, counts);
       c.slack = 2560 - covered_tokens(c);

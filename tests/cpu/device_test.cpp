@@ -33,9 +33,11 @@ TEST(CpuDevice, ThreadsFollowTheAffinityMask) {
 }
 
 TEST(CpuDevice, ThreadsFollowTheEnvironment) {
+  // NOLINTBEGIN(concurrency-mt-unsafe): no other thread runs
   ASSERT_EQ(setenv("WGRAD_THREADS", "5", 1), 0);
   EXPECT_EQ(cpu_device().threads, 5);
   ASSERT_EQ(unsetenv("WGRAD_THREADS"), 0);
+  // NOLINTEND(concurrency-mt-unsafe)
 }
 
 }  // namespace

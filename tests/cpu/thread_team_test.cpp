@@ -77,6 +77,7 @@ TEST(ThreadTeam, RethrowsAndDropsTheRest) {
 TEST(ThreadTeam, NestsAndServesSeveralCallers) {
   std::atomic<int> total{0};
   std::vector<std::thread> callers;
+  callers.reserve(4);
   for (int c = 0; c < 4; ++c) {
     callers.emplace_back([&] {
       run_tasks(8, 3, [&](std::int64_t) { run_tasks(8, 3, [&](std::int64_t) { ++total; }); });

@@ -312,7 +312,7 @@ struct TwoLaunches {
       if (ask && arch::block_index() != 1) launch_dependents();  // CTA 1 lets it begin by its end
       for (u32 i = 0; i < 40; ++i) arch::warp_sync();
       if (arch::thread_index() != 0) return;
-      arch::store_global_i32(address + 4 * arch::block_index(), 7);
+      arch::store_global_i32(address + u64{4} * arch::block_index(), 7);
       if (arch::block_index() == 2) written = true;
     };
     stream[1].kernel = [=, this] {
@@ -320,7 +320,7 @@ struct TwoLaunches {
       if (wait) grid_dependency_wait();
       if (arch::thread_index() != 0) return;
       for (u32 i = 0; i < 3; ++i) {
-        if (arch::load_global_i32(address + 4 * i) != 7)
+        if (arch::load_global_i32(address + u64{4} * i) != 7)
           throw FaultError(FaultKind::kIllegal, "stale");
       }
     };

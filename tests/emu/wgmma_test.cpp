@@ -105,7 +105,7 @@ struct Kernel {
 };
 
 std::string wrong(const Form& a, const Form& b, bool from_registers, std::uint64_t seed) {
-  std::vector<float> out(kM * kN, -1.0F);
+  std::vector<float> out(std::size_t{kM} * kN, -1.0F);
   Launch launch;
   launch.kernel = Kernel{a, b, from_registers, out};
   launch.shared_bytes = 2 * kTileBytes;

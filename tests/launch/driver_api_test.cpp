@@ -56,6 +56,7 @@ requires(sizeof...(A1) == sizeof...(A2)) struct SameCall<R1 (*)(A1...), R2 (*)(A
                            std::is_pointer_v<A1> == std::is_pointer_v<A2>)&&...)> {
 };
 
+// NOLINTBEGIN(bugprone-macro-parentheses): a member is named, not computed
 #define SAME_CALL(ours, theirs) \
   static_assert(SameCall<decltype(DriverApi::ours), decltype(&theirs)>::value)
 SAME_CALL(init, cuInit);
@@ -105,6 +106,7 @@ SAME_CALL(event_record, cuEventRecord);
 SAME_CALL(event_synchronize, cuEventSynchronize);
 SAME_CALL(event_elapsed, cuEventElapsedTime);
 #undef SAME_CALL
+// NOLINTEND(bugprone-macro-parentheses)
 
 static_assert(kCuSuccess == CUDA_SUCCESS && kCuErrorNoDevice == CUDA_ERROR_NO_DEVICE);
 static_assert(kCuMultiprocessorCount == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);

@@ -57,7 +57,7 @@ class FakeDriver {
 
   /// Of the loaded kernel's global on `device`.
   static CuAddress claims(int device) {
-    return static_cast<CuAddress>(0x900000000 + 0x100000 * device);
+    return 0x900000000 + 0x100000 * static_cast<CuAddress>(device);
   }
 
   int capture_status = 0;

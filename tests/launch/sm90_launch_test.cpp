@@ -170,7 +170,7 @@ TEST_F(LaunchTest, EveryCapturedLaunchHasACounterOfItsOwnUntilTheyAreUsedUp) {
   for (int i = 0; i < kCaptures; ++i) op.launch(o);
   for (const RecordedLaunch& launch : fake_.launches) seen.insert(launch.params.claims);
   EXPECT_EQ(seen.size(), static_cast<std::size_t>(kCaptures) + 1);
-  EXPECT_EQ(*seen.rbegin(), FakeDriver::claims(0) + 8 * (shared::kClaimSlots - 1));
+  EXPECT_EQ(*seen.rbegin(), FakeDriver::claims(0) + std::size_t{8} * (shared::kClaimSlots - 1));
   op.launch(o);
   EXPECT_EQ(fake_.launches.back().params.claims, 0U) << "dealt out in turn";
 }
@@ -491,8 +491,10 @@ TEST_F(LaunchTest, ThreadsShareOneOperator) {
   const Problem p = plain();
   const auto op = prepare(p);
   std::vector<Operands> mine;
+  mine.reserve(4);
   for (int t = 0; t < 4; ++t) mine.push_back(operands(p, t % 2));
   std::vector<std::jthread> threads;
+  threads.reserve(mine.size());
   for (const Operands& o : mine) {
     threads.emplace_back([&] {
       for (int i = 0; i < 200; ++i) op.launch(o);

@@ -109,10 +109,12 @@ struct Consumer {
     if constexpr (kPingpong) queue.at.skip(warpgroup);
     for (u32 tile = 0;; ++tile, queue.at.skip(u32(tiles_at_once(kConfig)))) {
       const u32 begin = epilogue.trace.now();
+      // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): the first product sets them
       Accumulators<kConfig> d;
       const Work w = queue.read();
       if (w.blocks < 0) break;
       if (w.blocks == 0 || arch::kSetsAccumulators) d.clear();
+      // NOLINTNEXTLINE(bugprone-branch-clone): alike only where a configuration has no tail
       if (kConfig.tail_n > 0 && cta.params.n - w.n0 <= kConfig.tail_n) {
         multiply<kTailColumns>(d, w, tile);
       } else {

@@ -19,7 +19,7 @@ struct Epilogue {
 
   const KernelParams& params;
   OutputRing<kConfig> ring;
-  i32 row;  // the warp's first row in its tile
+  i32 row = 0;  // the warp's first row in its tile
   Trace<kConfig> trace{};
 
   WGRAD_DEVICE static bool is_leader() { return arch::lane_index() == 0; }
@@ -42,7 +42,7 @@ struct Epilogue {
   // Accumulate: the destination on its way into L2, a few boxes ahead of the store that needs it.
   // Further ahead is slower (docs/notes, reduce-add prefetch).
   WGRAD_DEVICE void prefetch(const Work& w, i32 boxes, i32 number) const {
-    arch::Coord x;
+    arch::Coord x{};
     if (locate(w, boxes, number, x)) arch::prefetch_box(params.map_out, x);
   }
   WGRAD_DEVICE void prefetch_first(const Work& w) const {
@@ -54,7 +54,7 @@ struct Epilogue {
   // 16-bit accumulate: the first destination boxes are fetched under the main loop, the others as
   // slots fall free.
   WGRAD_DEVICE void fetch(const Work& w, u32 slot, i32 boxes, i32 number) const {
-    arch::Coord x;
+    arch::Coord x{};
     if (locate(w, boxes, number, x)) ring.fetch(slot, params.map_out, x);
   }
   WGRAD_DEVICE void fetch_first(const Work& w) const {

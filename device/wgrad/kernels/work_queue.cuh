@@ -14,7 +14,7 @@ struct WorkQueue {
   static constexpr u32 kReaders =
       (uses_loader(kConfig) ? kWarps : 1) + u32(warpgroups_per_tile(kConfig)) * kWarps;
 
-  u32 base;  // start of dynamic shared memory
+  u32 base = 0;  // start of dynamic shared memory
   RingCursor<kWorkSlots> at{};
 
   WGRAD_DEVICE u32 entry() const { return base + kSmem.work + at.slot * kWorkBytes; }

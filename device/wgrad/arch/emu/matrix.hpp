@@ -9,7 +9,7 @@ WGRAD_DEVICE void store_matrices(u32 row_address, Chunk c) {
   emu::store_matrices(row_address, c.word);
 }
 WGRAD_DEVICE Chunk load_matrices(u32 row_address) {
-  Chunk c;
+  Chunk c{};
   emu::load_matrices(row_address, c.word);
   return c;
 }

@@ -11,13 +11,13 @@ struct Chunk {  // 16 bytes
 
 template <typename T>
 WGRAD_DEVICE T shared_value(u32 address) {
-  T value;
+  T value{};
   emu::load_shared(address, &value, sizeof value);
   return value;
 }
 template <typename T>
 WGRAD_DEVICE T global_value(u64 address) {
-  T value;
+  T value{};
   emu::load_global(address, &value, sizeof value);
   return value;
 }
