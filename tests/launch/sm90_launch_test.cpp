@@ -63,7 +63,7 @@ class LaunchTest : public testing::Test {
     } else {
       auto* pointers = static_cast<std::int64_t*>(
           fake_.memory(device, static_cast<std::size_t>(p.experts) * sizeof(std::int64_t)));
-      for (std::int64_t e = 0; e < p.experts; ++e) pointers[e] = 0x10000 * (e + 1);
+      for (std::int64_t e = 0; e < p.experts; ++e) pointers[e] = 0x10000 + 0x100000 * e;
       o.wgrad_ptrs = pointers;
     }
     return o;
@@ -450,6 +450,10 @@ TEST_F(LaunchTest, ValidationReadsPointersToo) {
   const_cast<std::int64_t*>(o.wgrad_ptrs)[1] = 0x10008;
   EXPECT_EQ(message_of([&] { op.launch(o); }),
             "wgrad: wgrad_ptrs[1] is 0x10008; it must be a non-null address aligned to 16 bytes");
+  const_cast<std::int64_t*>(o.wgrad_ptrs)[1] = 0x10010;
+  EXPECT_EQ(message_of([&] { op.launch(o); }),
+            "wgrad: wgrad_ptrs[1] is 0x10010, within the output of expert 0 at 0x10000; it must be "
+            "at least 491520 bytes from every other");
   EXPECT_EQ(fake_.launches.size(), 1U);
 }
 
