@@ -68,7 +68,8 @@ nb::tuple output_of_call(CompiledCalls& self, H a, H b, H sfa, H sfb, H offsets,
                          H global_scale_b, const Options& options) {
   const nb::handle none(Py_None);
   const Problem& p =
-      self.find({a, b, sfa, sfb, offsets, none, none, global_scale_a, global_scale_b, none}, options)
+      self.find({a, b, sfa, sfb, offsets, none, none, global_scale_a, global_scale_b, none},
+                options)
           ->contract()
           .problem;
   return nb::make_tuple(nb::make_tuple(p.experts, p.m, p.n), name(p.wgrad_dtype));
@@ -171,9 +172,9 @@ void bind_calls(nb::module_& module) {
            nb::arg("global_scale_b").none(), nb::arg("options"), nb::arg("pointers"),
            nb::arg("stream").none(), nb::arg("workspace").none(),
            "Computes one call with the operator of its contract, compiled at its first use.")
-      .def("output", output_of_call, nb::arg("a").none(), nb::arg("b").none(), nb::arg("sfa").none(),
-           nb::arg("sfb").none(), nb::arg("offsets").none(), nb::arg("global_scale_a").none(),
-           nb::arg("global_scale_b").none(), nb::arg("options"),
+      .def("output", output_of_call, nb::arg("a").none(), nb::arg("b").none(),
+           nb::arg("sfa").none(), nb::arg("sfb").none(), nb::arg("offsets").none(),
+           nb::arg("global_scale_a").none(), nb::arg("global_scale_b").none(), nb::arg("options"),
            "((E, M, N), dtype name) of the output that a call needs; compiles as run() does.")
       .def("clear", &CompiledCalls::clear, "Forgets all of them.")
       .def("__len__", &CompiledCalls::size);
