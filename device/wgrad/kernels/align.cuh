@@ -59,7 +59,7 @@ WGRAD_DEVICE arch::Chunk shifted(const arch::Chunk& low, const arch::Chunk& high
   for (u32 i = 0; i < 6; ++i) word[i] = shift & 4 ? word[i + 2] : word[i];
 #pragma unroll
   for (u32 i = 0; i < 5; ++i) word[i] = shift & 2 ? word[i + 1] : word[i];
-  arch::Chunk c;
+  arch::Chunk c{};
 #pragma unroll
   for (u32 i = 0; i < 4; ++i)
     c.word[i] = u32((u64{word[i + 1]} << 32 | word[i]) >> (shift % 2 * 16));
