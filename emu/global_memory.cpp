@@ -71,6 +71,7 @@ GlobalMemory::Span GlobalMemory::span(std::uint64_t address, std::uint64_t bytes
 
 void GlobalMemory::clear_traces() {
   for (Allocation& a : allocations_) a.traces.assign(a.traces.size(), {});
+  stores_.clear();
 }
 
 }  // namespace wgrad::emu

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "emu/fault.hpp"
@@ -25,6 +26,24 @@ class GlobalMemory {
     std::uint64_t writer = 0;
     std::uint64_t reader = 0;
   };
+
+  /// Who last wrote two bytes by an ordinary store.
+  struct Store {
+    std::uint32_t cluster = 0;
+    std::uint32_t agent = 0;
+    std::uint32_t clock = 0;
+  };
+  /// Notes an ordinary store of `bytes`, an even number or one; each earlier one goes to `check`.
+  template <typename Check>
+  void note_store(std::uint64_t address, std::uint32_t bytes, const Store& store,
+                  const Check& check) {
+    for (std::uint64_t at = address / 2; at < (address + bytes + 1) / 2; ++at) {
+      const auto [place, fresh] = stores_.try_emplace(at, store);
+      if (fresh) continue;
+      check(place->second);
+      place->second = store;
+    }
+  }
 
   struct Span {
     std::uint8_t* bytes = nullptr;
@@ -49,6 +68,7 @@ class GlobalMemory {
   Allocation* find(std::uint64_t address, std::uint64_t bytes);
 
   std::vector<Allocation> allocations_;
+  std::unordered_map<std::uint64_t, Store> stores_;  // by address / 2
   std::size_t last_ = 0;
 };
 

@@ -34,6 +34,23 @@ void check_global(std::uint64_t address, std::uint32_t bytes, const char* action
                    fmt::format("{} of {} bytes of global memory at {:#x}", action, bytes, address));
 }
 
+// Two ordinary stores to the same bytes that nothing orders: whoever comes last wins. Clusters
+// order their stores by atomics at best, which carry none here.
+void check_store(Thread& thread, std::uint64_t address, std::uint32_t bytes) {
+  Cluster& cluster = *thread.cluster;
+  const GlobalMemory::Store now{cluster.index(), thread.agent, thread.clock.now};
+  cluster.memory().note_store(address, bytes, now, [&](const GlobalMemory::Store& earlier) {
+    if (earlier.cluster == now.cluster && thread.clock.view()[earlier.agent] >= earlier.clock)
+      return;
+    throw FaultError(
+        FaultKind::kRace,
+        fmt::format("store of {} which CTA {} thread {} stores, too, and nothing orders the two",
+                    cluster.memory().describe(address),
+                    earlier.cluster * cluster.size() + earlier.agent / cluster.launch().threads,
+                    earlier.agent % cluster.launch().threads));
+  });
+}
+
 }  // namespace
 
 void check_dependency(const Thread& thread) {
@@ -89,6 +106,7 @@ void store_global(std::uint64_t address, const void* value, std::uint32_t bytes)
   thread.cluster->checkpoint(thread);
   check_dependency(thread);
   check_global(address, bytes, "store");
+  check_store(thread, address, bytes);
   std::memcpy(thread.cluster->memory().span(address, bytes, true, "store").bytes, value, bytes);
 }
 

@@ -234,6 +234,33 @@ TEST(Machine, GlobalMemoryIsBounded) {
   EXPECT_EQ(data[0], 5 + 8 * 32);
 }
 
+TEST(Machine, UnorderedStoresToGlobalMemoryAreARace) {
+  std::vector<std::int32_t> data(64, 0);
+  const auto address = reinterpret_cast<u64>(data.data());
+  const auto lab = [&](std::function<void()> kernel, u32 ctas = 1) {
+    Lab l(std::move(kernel), 64);
+    l.launch.ctas = ctas;
+    l.memory.add("data", data.data(), data.size() * 4, Permission::kReadWrite);
+    return l;
+  };
+  const auto twice = [=](bool sync) {
+    return [=] {
+      if (arch::thread_index() == 3) arch::store_global_i32(address + 8, 1);
+      if (sync) arch::cta_sync();
+      if (arch::thread_index() == 40) arch::store_global_i64(address + 8, 2);
+    };
+  };
+  lab(twice(true)).ends_well();
+  lab(twice(false)).fails(FaultKind::kRace, "data + 0x8");
+  lab([=] { arch::store_output_u16(address + 2 * arch::thread_index(), 1); }).ends_well();
+  lab(
+      [=] {
+        if (arch::thread_index() == 0) arch::store_global_i32(address, 1);
+      },
+      2)
+      .fails(FaultKind::kRace, "data + 0x0");
+}
+
 TEST(Machine, ClustersMeetAndReachEachOther) {
   const auto kernel = [](bool wait_at_end) {
     return [wait_at_end] {
