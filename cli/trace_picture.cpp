@@ -61,11 +61,11 @@ class Picture {
  public:
   Picture(const Timeline& t, const PictureWindow& window, std::ostream& out)
       : t_(t), window_(window), out_(out), y_(t.tracks.size(), -1) {
-    if (window_.to <= window_.from) {
-      for (const TraceSpan& s : t.spans) {
-        if (s.cta == window.cta) window_.to = std::max(window_.to, s.end_us);
-      }
+    double end = window_.from;
+    for (const TraceSpan& s : t.spans) {
+      if (s.cta == window.cta) end = std::max(end, s.end_us);
     }
+    if (window_.to <= window_.from || window_.to > end) window_.to = end;
     place_legend();
     place_rows();
   }
@@ -155,8 +155,10 @@ class Picture {
   void axis() {
     const double span = window_.to - window_.from;
     if (!(span > 0)) return;  // nothing happened on this CTA
-    double step = std::pow(10.0, std::floor(std::log10(span / 8)));
-    while (span / step > 16) step *= step * 2 > span / 8 ? 2 : 2.5;
+    double step = std::pow(10.0, std::floor(std::log10(span / 16)));  // 1, 2, 5, 10, ...
+    for (const double next : {2.0, 2.5, 2.0}) {
+      if (span / step > 16) step *= next;
+    }
     const auto first = static_cast<int>(std::ceil(window_.from / step));
     for (int i = first; i * step <= window_.to; ++i) {
       const double us = i * step;

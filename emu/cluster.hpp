@@ -46,7 +46,17 @@ enum class WaitKind : std::uint8_t {
 };
 
 /// What an instruction costs the thread that executes it.
-enum class Cost : std::uint8_t { kIssue, kSharedLoad, kGlobalLoad };
+enum class Cost : std::uint8_t {
+  kIssue,
+  kSharedLoad,
+  kGlobalLoad,
+  kAtomic,  // up to here: a value that comes later
+  kTryWait,
+  kBulkWait,
+  kCopyIssue,
+  kGlobalStore,
+  kProxyFence
+};
 
 struct Wait {
   WaitKind kind = WaitKind::kNothing;

@@ -163,7 +163,7 @@ void issue_store(const TensorMapFields& map, const Coordinates& x, std::uint32_t
   Thread& thread = me();
   Cta& cta = *thread.cta;
   Cluster& cluster = *thread.cluster;
-  cluster.checkpoint(thread);
+  cluster.checkpoint(thread, Cost::kCopyIssue);
   check_dependency(thread);
   ++cluster.stats().stores;
   require_bulk_agent(thread);
@@ -282,7 +282,7 @@ void load_box(std::uint32_t target, const TensorMap& map, std::uint32_t barrier,
               const std::int32_t* x, std::uint32_t rank, std::uint32_t cta_mask) {
   Thread& thread = me();
   Cluster& cluster = *thread.cluster;
-  cluster.checkpoint(thread);
+  cluster.checkpoint(thread, Cost::kCopyIssue);
   check_dependency(thread);
   ++cluster.stats().loads;
   const TensorMapFields fields = checked_map(map, x, rank);
@@ -304,7 +304,7 @@ void load_box(std::uint32_t target, const TensorMap& map, std::uint32_t barrier,
 void load_bytes(std::uint32_t target, std::uint64_t source, std::uint32_t bytes,
                 std::uint32_t barrier) {
   Thread& thread = me();
-  thread.cluster->checkpoint(thread);
+  thread.cluster->checkpoint(thread, Cost::kCopyIssue);
   check_dependency(thread);
   ++thread.cluster->stats().loads;
   issue_load(thread, *thread.cta, target, plain_bytes(source, bytes), {}, barrier, 16);
@@ -321,7 +321,7 @@ void store_bytes(std::uint64_t target, std::uint32_t source, std::uint32_t bytes
 
 void prefetch_box(const TensorMap& map, const std::int32_t* x, std::uint32_t rank) {
   Thread& thread = me();
-  thread.cluster->checkpoint(thread);
+  thread.cluster->checkpoint(thread, Cost::kCopyIssue);
   ++thread.cluster->stats().prefetches;
   for_each_span(*thread.cluster, checked_map(map, x, rank), x, false, "prefetch",
                 [](const BoxRow&, const GlobalMemory::Span&) {});
@@ -336,7 +336,7 @@ void commit_stores() {
 void wait_stores(std::uint32_t pending, bool read_only) {
   Thread& thread = me();
   Cluster& cluster = *thread.cluster;
-  cluster.checkpoint(thread);
+  cluster.checkpoint(thread, Cost::kBulkWait);
   require_bulk_agent(thread);
   const std::uint32_t committed =
       thread.bulk_first + static_cast<std::uint32_t>(thread.bulk_groups.size()) - 2;

@@ -163,7 +163,7 @@ void require_fenced(const Cta& cta, const Mbarrier& barrier, const Thread& threa
 bool barrier_try_wait(std::uint32_t address, std::uint32_t parity) {
   Thread& thread = me();
   Cta& cta = *thread.cta;
-  thread.cluster->checkpoint(thread);
+  thread.cluster->checkpoint(thread, Cost::kTryWait);
   Mbarrier& barrier = cta.barrier(address, "wait");
   check_made(cta, barrier, thread, "wait");
   if ((barrier.phase & 1) == (parity & 1)) {

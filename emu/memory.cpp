@@ -103,7 +103,7 @@ void load_global(std::uint64_t address, void* value, std::uint32_t bytes) {
 
 void store_global(std::uint64_t address, const void* value, std::uint32_t bytes) {
   Thread& thread = me();
-  thread.cluster->checkpoint(thread);
+  thread.cluster->checkpoint(thread, Cost::kGlobalStore);
   check_dependency(thread);
   check_global(address, bytes, "store");
   check_store(thread, address, bytes);
@@ -113,7 +113,7 @@ void store_global(std::uint64_t address, const void* value, std::uint32_t bytes)
 std::int32_t compare_and_swap_global(std::uint64_t address, std::int32_t expected,
                                      std::int32_t desired) {
   Thread& thread = me();
-  thread.cluster->checkpoint(thread);
+  thread.cluster->checkpoint(thread, Cost::kAtomic);
   check_dependency(thread);
   check_global(address, 4, "atomic");
   std::uint8_t* bytes = thread.cluster->memory().span(address, 4, true, "atomic").bytes;
@@ -125,7 +125,7 @@ std::int32_t compare_and_swap_global(std::uint64_t address, std::int32_t expecte
 
 std::uint32_t add_global(std::uint64_t address, std::uint32_t value) {
   Thread& thread = me();
-  thread.cluster->checkpoint(thread);
+  thread.cluster->checkpoint(thread, Cost::kAtomic);
   check_dependency(thread);
   check_global(address, 4, "atomic");
   std::uint8_t* bytes = thread.cluster->memory().span(address, 4, true, "atomic").bytes;
@@ -151,6 +151,7 @@ float fp16_value(std::uint16_t bits) {
 
 void fence_async_shared() {
   Thread& thread = me();
+  if (thread.cluster->timed()) thread.cluster->checkpoint(thread, Cost::kProxyFence);
   thread.cluster->history().proxy_fences[thread.agent].add(thread.clock.now++);
 }
 

@@ -16,6 +16,45 @@ std::uint64_t bytes_of(const TensorMapFields& map) {
   return std::uint64_t{box_rows(map)} * row_bytes(map);
 }
 
+// Until a load's value is there; 0: no load.
+std::uint64_t latency_of(Cost cost) {
+  switch (cost) {
+    case Cost::kSharedLoad:
+      return TimeModel::kSharedLoad;
+    case Cost::kGlobalLoad:
+      return TimeModel::kGlobalLoad;
+    case Cost::kAtomic:
+      return TimeModel::kAtomic;
+    default:
+      return 0;
+  }
+}
+
+std::uint64_t issue_of(Cost cost) {
+  switch (cost) {
+    case Cost::kTryWait:
+      return TimeModel::kTryWait;
+    case Cost::kBulkWait:
+      return TimeModel::kBulkWait;
+    case Cost::kCopyIssue:
+      return TimeModel::kCopyIssue;
+    case Cost::kGlobalStore:
+      return TimeModel::kGlobalStore;
+    case Cost::kProxyFence:
+      return TimeModel::kProxyFence;
+    default:
+      return TimeModel::kIssue;
+  }
+}
+
+// Bytes a cycle: half of a row that begins off a 128-byte line comes from another one. Operands
+// count as if they began at one, as they do on a GPU.
+std::uint64_t load_rate(const TensorMapFields& map, const std::int32_t* x) {
+  const BoxRow row = box_row(map, x, 0);
+  return (row.address + row.first - map.base) % 128 == 0 ? TimeModel::kLoadBytes
+                                                         : TimeModel::kSplitLoadBytes;
+}
+
 }  // namespace
 
 void Cluster::make_ready(Thread& thread) {
@@ -30,14 +69,12 @@ std::size_t Cluster::earliest_event() const {
 }
 
 void Cluster::tick(Thread& thread, Cost cost) {
-  if (cost == Cost::kIssue) {
-    thread.time = std::max(thread.time, thread.loaded);
+  if (const std::uint64_t latency = latency_of(cost); latency != 0) {
+    thread.loaded = std::max(thread.loaded, thread.time + latency);
+    thread.time += TimeModel::kIssue;
   } else {
-    const bool shared = cost == Cost::kSharedLoad;
-    thread.loaded = std::max(
-        thread.loaded, thread.time + (shared ? TimeModel::kSharedLoad : TimeModel::kGlobalLoad));
+    thread.time = std::max(thread.time, thread.loaded) + issue_of(cost);
   }
-  thread.time += TimeModel::kIssue;
   now_ = std::max(now_, thread.time);
   std::uint64_t others = ready_.empty() ? kNever : ready_.front()->time;
   if (!events_.empty()) others = std::min(others, events_[earliest_event()].due);
@@ -80,7 +117,7 @@ std::uint64_t Cluster::due(const Event& event) {
     case EventKind::kLoad: {
       const LoadOp& op = loads_[event.index];
       const std::uint64_t bytes = bytes_of(op.map);
-      const std::uint64_t share = bytes / op.copies / TimeModel::kLoadBytes;
+      const std::uint64_t share = bytes / op.copies / load_rate(op.map, op.x.data());
       return occupy(*op.cta, Engine::kLoad, share, static_cast<std::uint32_t>(bytes)) +
              TimeModel::kLoadLatency;
     }

@@ -16,6 +16,18 @@ struct TimeModel {
   /// From an arrival, or a byte that lands, to the warp that waited for it.
   static constexpr std::uint64_t kWake = 20;
 
+  // "Traces": calibrated on wgrad trace of an H200 (docs/notes, the model of time beside a GPU).
+
+  /// A claim by atomic, all CTAs at once: traces, from a kernel's start to its first tile.
+  static constexpr std::uint64_t kAtomic = 800;
+  /// What the instruction costs its thread: traces, the shortest spans around each.
+  static constexpr std::uint64_t kTryWait = 56;
+  static constexpr std::uint64_t kBulkWait = 30;
+  static constexpr std::uint64_t kCopyIssue = 70;
+  static constexpr std::uint64_t kGlobalStore = 40;
+  /// fence.proxy.async, together with the conversions and stores of an output box: traces.
+  static constexpr std::uint64_t kProxyFence = 180;
+
   /// 4096 dense 16-bit operations a cycle and SM (H100 white paper: 989.4 TFLOP/s, 132 SMs, 1830
   /// MHz): m64nNk16 takes N / 2.
   static constexpr std::uint64_t multiply_cycles(std::uint32_t n) { return n / 2; }
@@ -23,19 +35,20 @@ struct TimeModel {
   /// assumed).
   static constexpr std::uint64_t kMultiplyLatency = 32;
 
-  /// L2 read bandwidth, 5120 bytes a cycle (A100 white paper, unchanged here), shared by 132 SMs. A
-  /// multicast box costs each of its CTAs its share.
-  static constexpr std::uint64_t kLoadBytes = 38;
-  /// From a box's issue to its first byte: a TMA load from L2 (Luo et al. 2024: about 170 more than
-  /// an ordinary load), and a part of it from DRAM (assumed).
-  static constexpr std::uint64_t kLoadLatency = 600;
+  /// Operands from L2, a cycle and SM; the second where rows begin off a 128-byte line (the
+  /// planner's rates, fitted to 36 measured shapes: src/plan/sm90_cost.cpp). A multicast box costs
+  /// each of its CTAs its share.
+  static constexpr std::uint64_t kLoadBytes = 64;
+  static constexpr std::uint64_t kSplitLoadBytes = 28;
+  /// From a box's issue to its first byte, out of L2: traces.
+  static constexpr std::uint64_t kLoadLatency = 340;
 
-  /// A bulk store reads shared memory at its full width, and leaves at half the load's rate; a
-  /// reduce-add at half of that (docs/notes, reduce-add: assumed from its payload rate).
+  /// A bulk store reads shared memory at its full width, and leaves at the planner's rate; a
+  /// reduce-add, which reads and writes, at half of it.
   static constexpr std::uint64_t kStoreReadBytes = 128;
-  static constexpr std::uint64_t kStoreBytes = 19;
-  static constexpr std::uint64_t kAddBytes = 10;
-  static constexpr std::uint64_t kStoreLatency = 500;
+  static constexpr std::uint64_t kStoreBytes = 32;
+  static constexpr std::uint64_t kAddBytes = 16;
+  static constexpr std::uint64_t kStoreLatency = 120;  // traces: the wait for the last stores
 
   /// Cycles that a device thread may run ahead of the others: no effect on results, fewer switches.
   static constexpr std::uint64_t kSlack = 16;

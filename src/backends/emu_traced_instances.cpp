@@ -35,6 +35,7 @@ constexpr std::array kConfigs = {
             .output = OutputType::kFp32,
             .accumulate = true,
             .split = WarpgroupSplit::kTiles}),
+    traced({.tile_n = 64, .split = WarpgroupSplit::kTiles}),
     traced({.tile_n = 128, .split = WarpgroupSplit::kTiles}),
     traced({.tile_n = 128,
             .output = OutputType::kFp32,

@@ -98,6 +98,11 @@ Clock clock_of(const std::vector<TraceEvent>& events, std::uint64_t base) {
   return clock;
 }
 
+/// A look at a stage that has no foreign tokens is no masking.
+bool found_nothing(const TraceEvent& e, const Clock& clock) {
+  return e.kind == TraceKind::kMask && (e.end - e.begin) / clock.cycles_per_ns < kNoWaitNs;
+}
+
 /// Groups of wgmmas overlap their neighbours from issue to wait: each is shown from where the one
 /// before it ended.
 void part_multiplications(std::vector<TraceSpan>& spans) {
@@ -197,7 +202,7 @@ Timeline timeline(const Plan& plan, std::span<const std::byte> workspace) {
       if (warp && !events.empty()) clock = clock_of(events, base);
       std::vector<TraceSpan> spans;
       for (const TraceEvent& e : events) {
-        if (e.kind == TraceKind::kAnchor) continue;
+        if (e.kind == TraceKind::kAnchor || found_nothing(e, clock)) continue;
         spans.push_back({cta, track, kNames[static_cast<int>(e.kind)], e.detail, clock.at(e.begin),
                          clock.at(e.end)});
       }
