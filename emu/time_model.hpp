@@ -21,10 +21,10 @@ struct TimeModel {
   /// A claim by atomic, all CTAs at once: traces, from a kernel's start to its first tile.
   static constexpr std::uint64_t kAtomic = 800;
   /// What the instruction costs its thread: traces, the shortest spans around each.
-  static constexpr std::uint64_t kTryWait = 56;
-  static constexpr std::uint64_t kBulkWait = 30;
-  static constexpr std::uint64_t kCopyIssue = 70;
-  static constexpr std::uint64_t kGlobalStore = 40;
+  static constexpr std::uint64_t kTryWait = 68;
+  static constexpr std::uint64_t kBulkWait = 40;
+  static constexpr std::uint64_t kCopyIssue = 84;
+  static constexpr std::uint64_t kGlobalStore = 50;
   /// fence.proxy.async, together with the conversions and stores of an output box: traces.
   static constexpr std::uint64_t kProxyFence = 180;
 
@@ -41,7 +41,7 @@ struct TimeModel {
   static constexpr std::uint64_t kLoadBytes = 64;
   static constexpr std::uint64_t kSplitLoadBytes = 28;
   /// From a box's issue to its first byte, out of L2: traces.
-  static constexpr std::uint64_t kLoadLatency = 340;
+  static constexpr std::uint64_t kLoadLatency = 280;
 
   /// A bulk store reads shared memory at its full width, and leaves at the planner's rate; a
   /// reduce-add, which reads and writes, at half of it.
