@@ -127,7 +127,7 @@ TEST(EmuTimeline, ShowsThePlannersKernels) {
   }
   Problem other = docs;
   other.n = 64;
-  EXPECT_NE(plan_of(other, Major::kMn, false).find("in place of 128x64x32"), std::string::npos);
+  EXPECT_NE(plan_of(other, Major::kK, false).find("in place of"), std::string::npos);
 }
 
 TEST(EmuTimeline, IsTheSameEveryTime) {
