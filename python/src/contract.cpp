@@ -191,8 +191,8 @@ std::string Contract::key() const {
 Contract describe(Api api, const Tensors& tensors, const Options& options, OutputForm form) {
   return in_words_of(api, [&] {
     const Arguments in = read(api, tensors);
-    Call call = read_call(in, options, form, api);
-    return Contract{std::move(call.problem), call.place, options, form};
+    const Call call = read_call(in, options, form, api);
+    return Contract{call.problem, call.place, options, form};
   });
 }
 

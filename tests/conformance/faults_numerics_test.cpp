@@ -40,6 +40,7 @@ TEST_P(FieldFaults, F106_OtherLoadDoesNotChangeBits) {
   c.problem.wgrad_dtype = DType::kF32;
   const CaseData data(c);
   std::vector<std::jthread> load;
+  load.reserve(3);
   for (int i = 0; i < 3; ++i) {
     load.emplace_back([&] { expect_same_bits(GetParam(), data, 10); });
   }
@@ -143,7 +144,7 @@ TEST_P(FieldFaults, F108_LongSumsKeepFloat32Accuracy) {
           for (std::int64_t t = 1; t < data.a.tokens(); t += 2) data.a.set(row, t, 0x1p-9);
         }
       };
-      ASSERT_EQ(run(c).value(0, 5, 3), static_cast<double>(count / 2) * (1 + 0x1p-9)) << format;
+      ASSERT_EQ(run(c).value(0, 5, 3), 0.5 * static_cast<double>(count) * (1 + 0x1p-9)) << format;
     }
   }
 }
