@@ -128,10 +128,4 @@ WGRAD_INLINE void put(Floats values, float* to) {
   std::memcpy(to, &values, sizeof values);
 }
 
-/// As bfloat16, dropping low bits that are zero.
-WGRAD_INLINE void put(Floats values, std::uint16_t* to) {
-  const Words codes = __builtin_convertvector(reinterpret_cast<Integers>(values) >> 16, Words);
-  std::memcpy(to, &codes, sizeof codes);
-}
-
 }  // namespace wgrad::cpu::groups

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "cpu/encodings.hpp"
+#include "cpu/scale_codes.hpp"
 
 namespace wgrad::cpu {
 namespace {
@@ -15,8 +16,11 @@ constexpr int kNanCode = 255;
 
 /// Beyond these an all-zero block would cost a shift for nothing (quantisers give zero blocks the
 /// scale byte 0), so its elements are looked at.
+constexpr int kOrdinaryLow = -40;
+constexpr int kOrdinaryHigh = 24;
+
 bool is_ordinary(int exponent) {
-  return exponent >= -40 && exponent <= 24;
+  return exponent >= kOrdinaryLow && exponent <= kOrdinaryHigh;
 }
 
 /// A value without its sign is zero exactly when the other bits are.
@@ -74,6 +78,10 @@ ExponentRange scan_exponents(const ExpertOperand& x, int vec, std::int64_t row, 
                              std::int64_t tokens) noexcept {
   ExponentRange out;
   const std::int64_t blocks = ceil_div(tokens, vec);
+  const CodeSpan span = code_span(x.scales, row, rows, blocks);
+  if (is_ordinary(span.low - kBias) && is_ordinary(span.high - kBias)) {
+    return {span.low - kBias, span.high - kBias};
+  }
   for (std::int64_t r = row; r < row + rows; ++r) {
     const std::uint8_t* codes = x.scales.row(r);
     for (std::int64_t block = 0; block < blocks; ++block) {

@@ -9,6 +9,7 @@
 #include "cpu/aligned_buffer.hpp"
 #include "cpu/exponent_range.hpp"
 #include "cpu/thread_team.hpp"
+#include "cpu/tile_factors.hpp"
 #include "cpu/wide_tile.hpp"
 
 namespace wgrad::cpu {
@@ -122,26 +123,30 @@ class TileTask {
 
   void multiply(const ExponentShift& shift, std::uint8_t* scratch) const {
     const plan::CpuScratch parts = plan::scratch(c_, p_);
-    ScaleTable storage_a;  // NOLINT(cppcoreguidelines-pro-type-member-init): see scale_table()
-    ScaleTable storage_b;  // NOLINT(cppcoreguidelines-pro-type-member-init)
-    const TileDecode decode_a = decode(shift.a, storage_a);
-    const TileDecode decode_b = decode(shift.b, storage_b);
-    std::uint8_t* a_scratch = scratch;
-    std::uint8_t* b_scratch = a_scratch + parts.a_bytes;
+    const TilePart a{a_, rows(), CellOrder::kRows, shift.a, scratch, parts.a_ld};
+    const TilePart b{b_, cols(), CellOrder::kPairs, shift.b, scratch + parts.a_bytes, parts.b_ld};
+    const std::int64_t gapless = c_.native_bf16 ? tile_.cols : out_.pitch;
     const bool direct = out_.dtype == DType::kF32 && !out_.accumulate && !out_.scaled &&
-                        tile_.place.tokens <= c_.tile_k;
-    auto* c = reinterpret_cast<float*>(direct ? out_.base : b_scratch + parts.b_bytes);
-    const std::int64_t ldc = direct ? out_.pitch : parts.c_ld;
-    for (std::int64_t token = 0, step = 0; token < tile_.place.tokens; token += step) {
-      step = next_step(tile_.place.tokens - token);
-      const std::int64_t k = padded_step(step);
-      const TileFactor a =
-          factor(a_, {tile_.row, tile_.rows, token, step}, decode_a, a_scratch, parts.a_ld);
-      const TileFactor b =
-          factor(b_, {tile_.col, tile_.cols, token, step}, decode_b, b_scratch, parts.b_ld);
-      matmul_.multiply({tile_.rows, tile_.cols, k}, a, b, c, ldc, token > 0);
+                        tile_.place.tokens <= c_.tile_k && out_.pitch == gapless;
+    auto* c = reinterpret_cast<float*>(direct ? out_.base : b.tile + parts.b_bytes);
+    const std::int64_t ldc = direct ? out_.pitch : c_.native_bf16 ? tile_.cols : parts.c_ld;
+    if (c_.native_bf16) {
+      add_steps(Packed(p_, a), Packed(p_, b), c, ldc);
+    } else {
+      add_steps(Widened(p_, a), Widened(p_, b), c, ldc);
     }
     if (!direct) store(c, ldc);
+  }
+
+  template <class Part>
+  void add_steps(const Part& a, const Part& b, float* c, std::int64_t ldc) const {
+    for (std::int64_t token = 0, step = 0; token < tile_.place.tokens; token += step) {
+      step = next_step(tile_.place.tokens - token);
+      const std::int64_t k = c_.native_bf16 ? round_up(step, plan::kTokenStep) : step;
+      const TileFactor factor_a = a.factor(token, step);
+      const TileFactor factor_b = b.factor(token, step);
+      matmul_.multiply({tile_.rows, tile_.cols, k}, factor_a, factor_b, c, ldc, token > 0);
+    }
   }
 
   /// Native matmuls are compiled for each depth: whole tiles, multiples of kTokenStep, and a rest
@@ -150,46 +155,6 @@ class TileTask {
     if (left >= c_.tile_k) return c_.tile_k;
     if (!c_.native_bf16 || left < plan::kTokenStep) return left;
     return left - left % plan::kTokenStep;
-  }
-  std::int64_t padded_step(std::int64_t step) const {
-    return c_.native_bf16 ? round_up(step, plan::kTokenStep) : step;
-  }
-
-  TileDecode decode(int shift, ScaleTable& storage) const {
-    TileDecode how;
-    how.type = tile_type(c_);
-    if (p_.scales) {
-      how.vec = p_.scales->vec_size;
-      how.scales = &scale_table(p_.scales->dtype, shift, storage);
-    }
-    return how;
-  }
-
-  TileFactor factor(const ExpertOperand& x, const TileRegion& region, const TileDecode& how,
-                    std::uint8_t* tile, std::int64_t ld) const {
-    const std::int64_t k = padded_step(region.tokens);
-    const bool in_place =
-        c_.native_bf16 && x.dtype == DType::kBf16 && x.major == Major::kMn && k == region.tokens;
-    if (in_place) return {x.at(region.row, region.token), x.ld, x.major};
-    decode_tile(x, how, region, tile, ld);
-    if (k > region.tokens) zero_tokens(x.major, region, k, tile, ld);
-    return {tile, ld, x.major};
-  }
-
-  /// Both operands are zero there: zero times what scratch held before might be NaN.
-  static void zero_tokens(Major major, const TileRegion& region, std::int64_t k, std::uint8_t* tile,
-                          std::int64_t ld) {
-    constexpr std::int64_t kSize = 2;  // only bfloat16 tiles are padded
-    const std::int64_t extra = k - region.tokens;
-    if (major == Major::kMn) {
-      std::memset(tile + region.tokens * ld * kSize, 0,
-                  static_cast<std::size_t>(extra * ld * kSize));
-      return;
-    }
-    for (std::int64_t i = 0; i < region.rows; ++i) {
-      std::memset(tile + (i * ld + region.tokens) * kSize, 0,
-                  static_cast<std::size_t>(extra * kSize));
-    }
   }
 
   void store(const float* c, std::int64_t ldc) const {

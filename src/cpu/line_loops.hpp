@@ -20,9 +20,9 @@ struct F16In {
 };
 
 template <class In>
-WGRAD_INLINE void widen_line(const void* in, void* out, std::int64_t n) {
+WGRAD_INLINE void widen_line(const void* in, float* out, std::int64_t n) {
   const auto* __restrict from = static_cast<const std::uint16_t*>(in);
-  auto* __restrict to = static_cast<float*>(out);
+  float* __restrict to = out;
   for (std::int64_t i = 0; i < n; ++i) to[i] = In::value(from[i]);
 }
 
@@ -38,19 +38,7 @@ WGRAD_INLINE groups::Group rest_codes(const std::uint8_t* from, std::int64_t cou
   return groups::bf16_codes(In{}, bytes);
 }
 
-/// The same for results: nothing behind `count` of them is written.
-template <class Out>
-struct Rest {
-  typename Out::Type values[groups::kGroup];
-
-  WGRAD_INLINE void copy_to(typename Out::Type* to, std::int64_t count) const {
-    std::memcpy(to, values, static_cast<std::size_t>(count) * sizeof *to);
-  }
-};
-
-template <class Out>
-WGRAD_INLINE void scale_group(const groups::Group& codes, const float* scale,
-                              typename Out::Type* to) {
+WGRAD_INLINE void scale_group(const groups::Group& codes, const float* scale, float* to) {
   for (std::size_t i = 0; i < codes.size(); ++i) {
     groups::Floats by;
     std::memcpy(&by, scale + 8 * i, sizeof by);
@@ -58,26 +46,26 @@ WGRAD_INLINE void scale_group(const groups::Group& codes, const float* scale,
   }
 }
 
-template <class In, class Out>
-WGRAD_INLINE void scale_across(const std::uint8_t* from, const float* __restrict scale, void* out,
+template <class In>
+WGRAD_INLINE void scale_across(const std::uint8_t* from, const float* __restrict scale, float* to,
                                std::int64_t n) {
-  auto* to = static_cast<typename Out::Type*>(out);
   std::int64_t done = 0;
   for (; done + groups::kGroup <= n; done += groups::kGroup) {
-    scale_group<Out>(groups::bf16_codes(In{}, from + done), scale + done, to + done);
+    scale_group(groups::bf16_codes(In{}, from + done), scale + done, to + done);
   }
   if (done == n) return;
+  const auto count = static_cast<std::size_t>(n - done);
   float scales[groups::kGroup] = {};
-  std::memcpy(scales, scale + done, static_cast<std::size_t>(n - done) * sizeof *scale);
-  Rest<Out> rest;  // NOLINT(cppcoreguidelines-pro-type-member-init): written whole
-  scale_group<Out>(rest_codes<In>(from + done, n - done), scales, rest.values);
-  rest.copy_to(to + done, n - done);
+  std::memcpy(scales, scale + done, count * sizeof *scale);
+  float rest[groups::kGroup];  // NOLINT(cppcoreguidelines-pro-type-member-init): written whole
+  scale_group(rest_codes<In>(from + done, n - done), scales, rest);
+  std::memcpy(to + done, rest, count * sizeof *to);
 }
 
 /// A group of `count` elements under the scales of its blocks.
-template <int kVec, class Type>
+template <int kVec>
 WGRAD_INLINE void scale_group_blocks(const groups::Group& codes, const float* scale,
-                                     std::int64_t count, Type* to) {
+                                     std::int64_t count, float* to) {
   for (std::size_t i = 0; i < codes.size(); ++i) {
     const std::size_t block = 8 * i / kVec;
     const float by = static_cast<std::int64_t>(block) * kVec < count ? scale[block] : 0.0F;
@@ -85,8 +73,8 @@ WGRAD_INLINE void scale_group_blocks(const groups::Group& codes, const float* sc
   }
 }
 
-template <class In, class Out, int kVec>
-WGRAD_INLINE void scale_blocks(const std::uint8_t* from, const float* scale, typename Out::Type* to,
+template <class In, int kVec>
+WGRAD_INLINE void scale_blocks(const std::uint8_t* from, const float* scale, float* to,
                                std::int64_t n) {
   for (; n >= groups::kGroup; n -= groups::kGroup) {
     scale_group_blocks<kVec>(groups::bf16_codes(In{}, from), scale, groups::kGroup, to);
@@ -95,19 +83,18 @@ WGRAD_INLINE void scale_blocks(const std::uint8_t* from, const float* scale, typ
     to += groups::kGroup;
   }
   if (n == 0) return;
-  Rest<Out> rest;  // NOLINT(cppcoreguidelines-pro-type-member-init): written whole
-  scale_group_blocks<kVec>(rest_codes<In>(from, n), scale, n, rest.values);
-  rest.copy_to(to, n);
+  float rest[groups::kGroup];  // NOLINT(cppcoreguidelines-pro-type-member-init): written whole
+  scale_group_blocks<kVec>(rest_codes<In>(from, n), scale, n, rest);
+  std::memcpy(to, rest, static_cast<std::size_t>(n) * sizeof *to);
 }
 
-template <class In, class Out>
-WGRAD_INLINE void scale_along(const std::uint8_t* in, const float* scale, int vec, void* out,
+template <class In>
+WGRAD_INLINE void scale_along(const std::uint8_t* in, const float* scale, int vec, float* to,
                               std::int64_t n) {
-  auto* to = static_cast<typename Out::Type*>(out);
   if (vec == 32) {
-    scale_blocks<In, Out, 32>(in, scale, to, n);
+    scale_blocks<In, 32>(in, scale, to, n);
   } else {
-    scale_blocks<In, Out, 16>(in, scale, to, n);
+    scale_blocks<In, 16>(in, scale, to, n);
   }
 }
 

@@ -12,33 +12,33 @@ namespace {
 struct LineTable {
   const char* name;
   WidenLine widen[2];                    ///< [f16]
-  ScaleAcross across[2][2];              ///< [e5m2][bf16 tile]
-  ScaleAlong along[3][2];                ///< [e4m3, e5m2, e2m1][bf16 tile]
+  ScaleAcross across[2];                 ///< [e5m2]
+  ScaleAlong along[3];                   ///< [e4m3, e5m2, e2m1]
   std::array<StoreLine, 3> store[3][2];  ///< [f32, bf16, f16][accumulate][Scaling]
 };
 
 // A target attribute cannot be a template parameter, so the macro writes one class of plain
 // functions per instruction set; the loops are inlined into them and vectorised there.
-#define WGRAD_LINE_FUNCTIONS(Name, target)                                                   \
-  struct Name {                                                                              \
-    template <class In>                                                                      \
-    target static void widen(const void* in, void* out, std::int64_t n) {                    \
-      loops::widen_line<In>(in, out, n);                                                     \
-    }                                                                                        \
-    template <class In, class Out>                                                           \
-    target static void across(const std::uint8_t* in, const float* scale, void* out,         \
-                              std::int64_t n) {                                              \
-      loops::scale_across<In, Out>(in, scale, out, n);                                       \
-    }                                                                                        \
-    template <class In, class Out>                                                           \
-    target static void along(const std::uint8_t* in, const float* scale, int vec, void* out, \
-                             std::int64_t n) {                                               \
-      loops::scale_along<In, Out>(in, scale, vec, out, n);                                   \
-    }                                                                                        \
-    template <class Out, bool kAccumulate, Scaling kScaling>                                 \
-    target static void store(const float* acc, double factor, void* out, std::int64_t n) {   \
-      loops::store_line<Out, kAccumulate, kScaling>(acc, factor, out, n);                    \
-    }                                                                                        \
+#define WGRAD_LINE_FUNCTIONS(Name, target)                                                    \
+  struct Name {                                                                               \
+    template <class In>                                                                       \
+    target static void widen(const void* in, float* out, std::int64_t n) {                    \
+      loops::widen_line<In>(in, out, n);                                                      \
+    }                                                                                         \
+    template <class In>                                                                       \
+    target static void across(const std::uint8_t* in, const float* scale, float* out,         \
+                              std::int64_t n) {                                               \
+      loops::scale_across<In>(in, scale, out, n);                                             \
+    }                                                                                         \
+    template <class In>                                                                       \
+    target static void along(const std::uint8_t* in, const float* scale, int vec, float* out, \
+                             std::int64_t n) {                                                \
+      loops::scale_along<In>(in, scale, vec, out, n);                                         \
+    }                                                                                         \
+    template <class Out, bool kAccumulate, Scaling kScaling>                                  \
+    target static void store(const float* acc, double factor, void* out, std::int64_t n) {    \
+      loops::store_line<Out, kAccumulate, kScaling>(acc, factor, out, n);                     \
+    }                                                                                         \
   }
 
 #define WGRAD_NO_TARGET
@@ -61,11 +61,8 @@ constexpr LineTable make_table(const char* name) {
   return {
       name,
       {&Set::template widen<Bf16In>, &Set::template widen<F16In>},
-      {{&Set::template across<E4m3, F32Out>, &Set::template across<E4m3, Bf16Out>},
-       {&Set::template across<E5m2, F32Out>, &Set::template across<E5m2, Bf16Out>}},
-      {{&Set::template along<E4m3, F32Out>, &Set::template along<E4m3, Bf16Out>},
-       {&Set::template along<E5m2, F32Out>, &Set::template along<E5m2, Bf16Out>},
-       {&Set::template along<E2m1, F32Out>, &Set::template along<E2m1, Bf16Out>}},
+      {&Set::template across<E4m3>, &Set::template across<E5m2>},
+      {&Set::template along<E4m3>, &Set::template along<E5m2>, &Set::template along<E2m1>},
       {{stores<Set, F32Out, false>(), stores<Set, F32Out, true>()},
        {stores<Set, Bf16Out, false>(), stores<Set, Bf16Out, true>()},
        {stores<Set, F16Out, false>(), stores<Set, F16Out, true>()}},
@@ -98,12 +95,12 @@ WidenLine widen_line(DType element) {
   return table().widen[element == DType::kF16 ? 1 : 0];
 }
 
-ScaleAcross scale_across(DType element, TileType tile) {
-  return table().across[element == DType::kE5m2 ? 1 : 0][tile == TileType::kBf16 ? 1 : 0];
+ScaleAcross scale_across(DType element) {
+  return table().across[element == DType::kE5m2 ? 1 : 0];
 }
 
-ScaleAlong scale_along(DType element, TileType tile) {
-  return table().along[element_index(element)][tile == TileType::kBf16 ? 1 : 0];
+ScaleAlong scale_along(DType element) {
+  return table().along[element_index(element)];
 }
 
 Scaling scaling_for(double factor) noexcept {

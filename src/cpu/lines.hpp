@@ -1,4 +1,4 @@
-// Loops over one contiguous line of elements: decoding into a tile, storing from an accumulator.
+// Loops over one contiguous line of elements: decoding to float32, storing from an accumulator.
 // Compiled once per instruction set and chosen when the library first runs.
 #pragma once
 
@@ -8,15 +8,13 @@
 
 namespace wgrad::cpu {
 
-/// What a tile holds: float32 always works; bfloat16 where the library multiplies it natively.
-enum class TileType : std::uint8_t { kF32, kBf16 };
-
 /// `out[i] = in[i]`, from 16-bit elements.
-using WidenLine = void (*)(const void* in, void* out, std::int64_t n);
+using WidenLine = void (*)(const void* in, float* out, std::int64_t n);
 /// `out[i] = in[i] * scale[i]`: neighbours along the line belong to different rows.
-using ScaleAcross = void (*)(const std::uint8_t* in, const float* scale, void* out, std::int64_t n);
+using ScaleAcross = void (*)(const std::uint8_t* in, const float* scale, float* out,
+                             std::int64_t n);
 /// `out[i] = in[i] * scale[i / vec]`: the line runs along tokens. FP4 reads two elements a byte.
-using ScaleAlong = void (*)(const std::uint8_t* in, const float* scale, int vec, void* out,
+using ScaleAlong = void (*)(const std::uint8_t* in, const float* scale, int vec, float* out,
                             std::int64_t n);
 /// `out[i] = acc[i]` or `+=`, rounded once to the output's type. Where there is a factor (global
 /// scales), it is applied first, and its product is a float32.
@@ -28,8 +26,8 @@ enum class Scaling : std::uint8_t { kNone, kFloat, kDouble };
 Scaling scaling_for(double factor) noexcept;
 
 WidenLine widen_line(DType element);
-ScaleAcross scale_across(DType element, TileType tile);
-ScaleAlong scale_along(DType element, TileType tile);
+ScaleAcross scale_across(DType element);
+ScaleAlong scale_along(DType element);
 StoreLine store_line(DType output, bool accumulate, Scaling scaling);
 
 /// The instruction set in use: "avx512", "avx2" or "baseline".

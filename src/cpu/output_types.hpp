@@ -1,4 +1,4 @@
-// Types that sums are stored as: float32 and bfloat16 (tiles too), float16.
+// Types that sums are stored as: float32, bfloat16, float16.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,6 @@ namespace wgrad::cpu::loops {
 
 struct F32Out {
   using Type = float;
-  WGRAD_INLINE static float tile(float v) { return v; }
   WGRAD_INLINE static double load(float v) { return v; }
   WGRAD_INLINE static float rounded(double v) { return static_cast<float>(v); }
   WGRAD_INLINE static float sum(float acc, float old) { return acc + old; }
@@ -18,10 +17,6 @@ struct F32Out {
 
 struct Bf16Out {
   using Type = std::uint16_t;
-  /// Decoded elements have at most 8 significant bits: dropping the rest is exact.
-  WGRAD_INLINE static std::uint16_t tile(float v) {
-    return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(v) >> 16);
-  }
   WGRAD_INLINE static double load(std::uint16_t v) { return bf16_value(v); }
   WGRAD_INLINE static std::uint16_t rounded(double v) { return bf16_rounded(narrow_to_odd(v)); }
   WGRAD_INLINE static std::uint16_t sum(float acc, std::uint16_t old) {

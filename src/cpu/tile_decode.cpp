@@ -38,10 +38,6 @@ ScaleTable e4m3_table() {
   return table;
 }
 
-std::int64_t bytes_of(TileType type) {
-  return type == TileType::kF32 ? 4 : 2;
-}
-
 /// K-major lines are a leading dimension apart, which hardware prefetchers do not follow.
 void prefetch_line(const ExpertOperand& x, const TileRegion& r, std::int64_t i) {
   constexpr std::int64_t kAhead = 6;
@@ -64,25 +60,20 @@ const std::uint8_t* line(const ExpertOperand& x, const TileRegion& r, std::int64
   return x.major == Major::kK ? x.at(r.row + i, r.token) : x.at(r.row, r.token + i);
 }
 
-void decode_sixteen_bit(const ExpertOperand& x, const TileDecode& how, const TileRegion& r,
-                        std::uint8_t* tile, std::int64_t pitch) {
+void decode_sixteen_bit(const ExpertOperand& x, const TileRegion& r, float* tile, std::int64_t ld) {
   const Lines lines = lines_of(x, r);
   const WidenLine widen = widen_line(x.dtype);
   for (std::int64_t i = 0; i < lines.count; ++i) {
     prefetch_line(x, r, i);
-    if (how.type == TileType::kF32) {
-      widen(line(x, r, i), tile + i * pitch, lines.length);
-    } else {
-      std::memcpy(tile + i * pitch, line(x, r, i), static_cast<std::size_t>(lines.length) * 2);
-    }
+    widen(line(x, r, i), tile + i * ld, lines.length);
   }
 }
 
-void decode_k_major(const ExpertOperand& x, const TileDecode& how, const TileRegion& r,
-                    std::uint8_t* tile, std::int64_t pitch) {
+void decode_k_major(const ExpertOperand& x, const TileDecode& how, const TileRegion& r, float* tile,
+                    std::int64_t ld) {
   std::array<float, kMaxTileTokens / 16> scales;  // NOLINT: written below, as far as it is read
   const ScaleTable& table = *how.scales;
-  const ScaleAlong scale = scale_along(x.dtype, how.type);
+  const ScaleAlong scale = scale_along(x.dtype);
   const std::int64_t first = r.token / how.vec;
   const std::int64_t blocks = ceil_div(r.tokens, how.vec);
   for (std::int64_t i = 0; i < r.rows; ++i) {
@@ -91,15 +82,15 @@ void decode_k_major(const ExpertOperand& x, const TileDecode& how, const TileReg
     for (std::int64_t b = 0; b < blocks; ++b) {
       scales[static_cast<std::size_t>(b)] = table[codes[x.scales.column(first + b)]];
     }
-    scale(x.at(r.row + i, r.token), scales.data(), how.vec, tile + i * pitch, r.tokens);
+    scale(x.at(r.row + i, r.token), scales.data(), how.vec, tile + i * ld, r.tokens);
   }
 }
 
 void decode_mn_major(const ExpertOperand& x, const TileDecode& how, const TileRegion& r,
-                     std::uint8_t* tile, std::int64_t pitch) {
+                     float* tile, std::int64_t ld) {
   std::array<float, kMaxTileRows> scales;  // NOLINT: written below, as far as it is read
   const ScaleTable& table = *how.scales;
-  const ScaleAcross scale = scale_across(x.dtype, how.type);
+  const ScaleAcross scale = scale_across(x.dtype);
   for (std::int64_t t = 0; t < r.tokens; t += how.vec) {
     const std::int64_t column = x.scales.column((r.token + t) / how.vec);
     for (std::int64_t i = 0; i < r.rows; ++i) {
@@ -107,7 +98,7 @@ void decode_mn_major(const ExpertOperand& x, const TileDecode& how, const TileRe
     }
     const std::int64_t end = std::min(t + how.vec, r.tokens);
     for (std::int64_t u = t; u < end; ++u) {
-      scale(x.at(r.row, r.token + u), scales.data(), tile + u * pitch, r.rows);
+      scale(x.at(r.row, r.token + u), scales.data(), tile + u * ld, r.rows);
     }
   }
 }
@@ -124,15 +115,13 @@ const ScaleTable& scale_table(DType scale_dtype, int shift, ScaleTable& storage)
 }
 
 void decode_tile(const ExpertOperand& operand, const TileDecode& how, const TileRegion& region,
-                 void* tile, std::int64_t ld) noexcept {
-  auto* out = static_cast<std::uint8_t*>(tile);
-  const std::int64_t pitch = ld * bytes_of(how.type);
+                 float* tile, std::int64_t ld) noexcept {
   if (how.vec == 0) {
-    decode_sixteen_bit(operand, how, region, out, pitch);
+    decode_sixteen_bit(operand, region, tile, ld);
   } else if (operand.major == Major::kK) {
-    decode_k_major(operand, how, region, out, pitch);
+    decode_k_major(operand, how, region, tile, ld);
   } else {
-    decode_mn_major(operand, how, region, out, pitch);
+    decode_mn_major(operand, how, region, tile, ld);
   }
 }
 

@@ -1,4 +1,4 @@
-// A rectangle of one expert's operand, decoded into thread-local scratch.
+// A rectangle of one expert's operand, decoded to float32 in thread-local scratch.
 #pragma once
 
 #include <array>
@@ -26,7 +26,6 @@ const ScaleTable& scale_table(DType scale_dtype, int shift, ScaleTable& storage)
 
 /// How to turn elements into tile values.
 struct TileDecode {
-  TileType type = TileType::kF32;
   int vec = 0;                         ///< tokens a scale covers; 0: the operand has no scales
   const ScaleTable* scales = nullptr;  ///< needed where there are scales
 };
@@ -37,8 +36,8 @@ constexpr std::int64_t kMaxTileRows = 1024;
 constexpr std::int64_t kMaxTileTokens = 1024;
 
 /// Writes the region in the operand's own order: K-major as rows of tokens, MN-major as tokens of
-/// rows, lines `ld` tile elements apart. Reads nothing outside the region.
+/// rows, lines `ld` floats apart. Reads nothing outside the region.
 void decode_tile(const ExpertOperand& operand, const TileDecode& how, const TileRegion& region,
-                 void* tile, std::int64_t ld) noexcept;
+                 float* tile, std::int64_t ld) noexcept;
 
 }  // namespace wgrad::cpu

@@ -54,8 +54,8 @@ const dnnl::engine& cpu_engine() {
   return engine;
 }
 
-/// m, n, k, lda, ldb, ldc, then the majors and `add`.
-using ShapeKey = std::array<std::int64_t, 7>;
+/// m, n, k and `add`.
+using ShapeKey = std::array<std::int64_t, 4>;
 
 struct CompiledMatmul {
   memory::desc a;
@@ -81,18 +81,18 @@ matmul::primitive_desc describe(const memory::desc& a, const memory::desc& b, co
 #endif
 }
 
-memory::desc plain(std::int64_t rows, std::int64_t cols, std::int64_t ld, bool transposed,
-                   memory::data_type type) {
-  return {{rows, cols}, type, transposed ? memory::dims{1, ld} : memory::dims{ld, 1}};
+memory::desc plain(std::int64_t rows, std::int64_t cols, memory::data_type type) {
+  return {{rows, cols}, type, memory::format_tag::ab};
 }
 
+/// Packed factors and a result without gaps are what the library's best implementation takes as
+/// they are; anything else it would copy first, or multiply with a slower one.
 class Bf16Matmul final : public TileMatmul {
  public:
   void multiply(const TileExtents& x, const TileFactor& a, const TileFactor& b, float* c,
                 std::int64_t ldc, bool add) const override {
-    const std::int64_t flags =
-        (a.major == Major::kK ? 1 : 0) + (b.major == Major::kK ? 2 : 0) + (add ? 4 : 0);
-    const auto compiled = find_or_compile({x.m, x.n, x.k, a.ld, b.ld, ldc, flags});
+    static_cast<void>(ldc);
+    const auto compiled = find_or_compile({x.m, x.n, x.k, add ? 1 : 0});
     thread_local dnnl::stream stream(cpu_engine());
     thread_local AlignedBuffer scratchpad;
     // The library's handles are not const, but it only reads A and B.
@@ -110,18 +110,17 @@ class Bf16Matmul final : public TileMatmul {
   }
 
   static std::shared_ptr<const CompiledMatmul> compile(const ShapeKey& key) {
-    const auto [m, n, k, lda, ldb, ldc, flags] = key;
-    const memory::desc a = plain(m, k, lda, (flags & 1) == 0, memory::data_type::bf16);
-    const memory::desc b = plain(k, n, ldb, (flags & 2) != 0, memory::data_type::bf16);
-    const memory::desc c = plain(m, n, ldc, false, memory::data_type::f32);
-    const matmul::primitive_desc desc = describe(a, b, c, (flags & 4) != 0);
+    const auto [m, n, k, add] = key;
+    const memory::desc a = plain(m, k, memory::data_type::bf16);
+    const memory::desc b{{k, n}, memory::data_type::bf16, memory::format_tag::BA16a64b2a};
+    const memory::desc c = plain(m, n, memory::data_type::f32);
+    const matmul::primitive_desc desc = describe(a, b, c, add != 0);
     return std::make_shared<const CompiledMatmul>(
         CompiledMatmul{a, b, c, desc.scratchpad_desc(), matmul(desc)});
   }
 
  private:
-  /// A plan has two widths, two heights and kTokenStep-grained depths; leading dimensions that
-  /// change from call to call are what could make it grow.
+  /// A plan has two widths, two heights and kTokenStep-grained depths.
   static constexpr std::size_t kMostPrimitives = 1024;
 
   std::shared_ptr<const CompiledMatmul> find_or_compile(const ShapeKey& key) const {
@@ -141,7 +140,7 @@ std::unique_ptr<const TileMatmul> make_tile_matmul(TileType type) {
   if (type == TileType::kF32) return std::make_unique<Float32Matmul>();
   try {
     const std::lock_guard lock(library_mutex());
-    Bf16Matmul::compile({64, 64, 64, 64, 64, 64, 0});
+    Bf16Matmul::compile({64, 64, 64, 0});
   } catch (const dnnl::error& error) {
     throw RuntimeError(fmt::format(
         "wgrad: the device says that this CPU multiplies bfloat16, but oneDNN does not here: {}",

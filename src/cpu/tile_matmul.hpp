@@ -4,12 +4,12 @@
 #include <cstdint>
 #include <memory>
 
-#include "cpu/lines.hpp"
 #include "wgrad/problem.hpp"
 
 namespace wgrad::cpu {
 
-/// One factor of C = A B. K-major: lines of tokens; MN-major: lines of rows.
+/// One factor of C = A B. Float32: lines of tokens (K-major) or of rows (MN-major). Bfloat16
+/// factors are packed (pack_tile.hpp), and `data` is all there is to say.
 struct TileFactor {
   const void* data = nullptr;
   std::int64_t ld = 0;  ///< elements between lines
@@ -22,6 +22,9 @@ struct TileExtents {
   std::int64_t k = 0;
 };
 
+/// What factors hold: float32 always works; bfloat16 where the library multiplies it natively.
+enum class TileType : std::uint8_t { kF32, kBf16 };
+
 /// Thread-safe. Results depend on the arguments' values, extents and strides only.
 class TileMatmul {
  public:
@@ -31,11 +34,12 @@ class TileMatmul {
   virtual ~TileMatmul() = default;
 
   /// C (m x n, row pitch ldc) = A (m x k) B (k x n), or += where `add`. C is not read otherwise.
+  /// For bfloat16, k is a multiple of kCellTokens and ldc is n.
   virtual void multiply(const TileExtents& extents, const TileFactor& a, const TileFactor& b,
                         float* c, std::int64_t ldc, bool add) const = 0;
 };
 
-/// Tiles of `type`. Throws RuntimeError where the library has no bfloat16 matmul on this CPU.
+/// Factors of `type`. Throws RuntimeError where the library has no bfloat16 matmul on this CPU.
 std::unique_ptr<const TileMatmul> make_tile_matmul(TileType type);
 
 /// Keeps the library on the calling thread while it lives, and gives the thread back its setting.

@@ -17,9 +17,9 @@ std::int64_t even_tile(std::int64_t extent, std::int64_t most) {
 }
 
 /// Lines a power of two apart share few cache sets; 64 bytes more spread them over all.
-std::int64_t padded_ld(std::int64_t length, std::int64_t element_bytes) {
-  const std::int64_t per_line = 64 / element_bytes;
-  return round_up(length, per_line) + per_line;
+std::int64_t padded_ld(std::int64_t floats) {
+  constexpr std::int64_t kPerLine = 64 / 4;
+  return round_up(floats, kPerLine) + kPerLine;
 }
 
 /// Every operand element is decoded once for each tile that needs it and takes part in as many
@@ -55,15 +55,20 @@ CpuConfig plan_cpu(const Problem& p, const DeviceSpec& device) {
 }
 
 CpuScratch scratch(const CpuConfig& c, const Problem& p) {
-  const std::int64_t size = c.native_bf16 ? 2 : 4;
   CpuScratch s;
+  if (c.native_bf16) {
+    s.a_bytes = c.tile_m * c.tile_k * 2;
+    s.b_bytes = round_up(c.tile_n, kPackedColumns) * c.tile_k * 2;
+    s.c_bytes = c.tile_m * c.tile_n * 4;
+    return s;
+  }
   const auto operand = [&](Major major, std::int64_t rows, std::int64_t& ld) {
-    ld = padded_ld(major == Major::kK ? c.tile_k : rows, size);
-    return (major == Major::kK ? rows : c.tile_k) * ld * size;
+    ld = padded_ld(major == Major::kK ? c.tile_k : rows);
+    return (major == Major::kK ? rows : c.tile_k) * ld * 4;
   };
   s.a_bytes = operand(p.a_major, c.tile_m, s.a_ld);
   s.b_bytes = operand(p.b_major, c.tile_n, s.b_ld);
-  s.c_ld = padded_ld(c.tile_n, 4);
+  s.c_ld = padded_ld(c.tile_n);
   s.c_bytes = c.tile_m * s.c_ld * 4;
   return s;
 }

@@ -28,7 +28,11 @@ CpuConfig plan_cpu(const Problem& problem, const DeviceSpec& device);
 /// Native tiles are multiples of this many tokens deep, the last one padded with zeros.
 constexpr std::int64_t kTokenStep = 32;
 
+/// Native tiles of B are padded to a multiple of this many columns.
+constexpr std::int64_t kPackedColumns = 64;
+
 /// What each thread that works on a run keeps between runs: two operand tiles and a float32 result.
+/// Leading dimensions are those of float32 tiles; native ones have no gaps.
 struct CpuScratch {
   std::int64_t a_ld = 0;  ///< tile elements between lines: rows of tokens, or tokens of rows
   std::int64_t b_ld = 0;

@@ -17,14 +17,14 @@ class PlainBf16Matmul final : public TileMatmul {
   void multiply(const TileExtents& x, const TileFactor& a, const TileFactor& b, float* c,
                 std::int64_t ldc, bool add) const override {
     EXPECT_EQ(x.k % plan::kTokenStep, 0);
+    EXPECT_EQ(ldc, x.n);
     const auto* from_a = static_cast<const std::uint16_t*>(a.data);
     const auto* from_b = static_cast<const std::uint16_t*>(b.data);
     for (std::int64_t i = 0; i < x.m; ++i) {
       for (std::int64_t j = 0; j < x.n; ++j) {
         float sum = add ? c[i * ldc + j] : 0.0F;
         for (std::int64_t k = 0; k < x.k; ++k) {
-          sum += flushed(from_a[a.major == Major::kK ? i * a.ld + k : k * a.ld + i]) *
-                 flushed(from_b[b.major == Major::kK ? j * b.ld + k : k * b.ld + j]);
+          sum += flushed(from_a[i * x.k + k]) * flushed(from_b[paired(j, k, x.k)]);
         }
         c[i * ldc + j] = sum;
       }
@@ -32,6 +32,12 @@ class PlainBf16Matmul final : public TileMatmul {
   }
 
  private:
+  /// Where pack_tile.hpp says that column j of token k lies.
+  static std::int64_t paired(std::int64_t j, std::int64_t k, std::int64_t tokens) {
+    const std::int64_t block = j / 64 * (tokens / 32) + k / 32;
+    return block * 2048 + k % 32 / 2 * 128 + j % 64 * 2 + k % 2;
+  }
+
   /// As the instructions do: subnormal inputs count as zero.
   static float flushed(std::uint16_t code) {
     return (code & 0x7F80U) == 0 ? 0.0F : bf16_value(code);
