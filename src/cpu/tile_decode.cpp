@@ -38,15 +38,6 @@ ScaleTable e4m3_table() {
   return table;
 }
 
-/// K-major lines are a leading dimension apart, which hardware prefetchers do not follow.
-void prefetch_line(const ExpertOperand& x, const TileRegion& r, std::int64_t i) {
-  constexpr std::int64_t kAhead = 6;
-  if (x.major != Major::kK || i + kAhead >= r.rows) return;
-  const std::uint8_t* from = x.at(r.row + i + kAhead, r.token);
-  const std::int64_t bytes = r.tokens * bits(x.dtype) / 8;
-  for (std::int64_t byte = 0; byte < bytes; byte += 64) __builtin_prefetch(from + byte);
-}
-
 struct Lines {
   std::int64_t count;   ///< lines in the region
   std::int64_t length;  ///< elements in each
@@ -58,6 +49,16 @@ Lines lines_of(const ExpertOperand& x, const TileRegion& r) {
 
 const std::uint8_t* line(const ExpertOperand& x, const TileRegion& r, std::int64_t i) {
   return x.major == Major::kK ? x.at(r.row + i, r.token) : x.at(r.row, r.token + i);
+}
+
+/// Lines are a leading dimension apart, which hardware prefetchers do not follow.
+void prefetch_line(const ExpertOperand& x, const TileRegion& r, std::int64_t i) {
+  const std::int64_t ahead = x.major == Major::kK ? 6 : 16;  // lines of tokens are the longer ones
+  const Lines lines = lines_of(x, r);
+  if (i + ahead >= lines.count) return;
+  const std::uint8_t* from = line(x, r, i + ahead);
+  const std::int64_t bytes = lines.length * bits(x.dtype) / 8;
+  for (std::int64_t byte = 0; byte < bytes; byte += 64) __builtin_prefetch(from + byte);
 }
 
 void decode_sixteen_bit(const ExpertOperand& x, const TileRegion& r, float* tile, std::int64_t ld) {
@@ -98,6 +99,7 @@ void decode_mn_major(const ExpertOperand& x, const TileDecode& how, const TileRe
     }
     const std::int64_t end = std::min(t + how.vec, r.tokens);
     for (std::int64_t u = t; u < end; ++u) {
+      prefetch_line(x, r, u);
       scale(x.at(r.row, r.token + u), scales.data(), tile + u * ld, r.rows);
     }
   }
