@@ -26,8 +26,8 @@ WGRAD_AVX512_INLINE __mmask16 first_of_16(int count) {
 /// float16 bits of 32 codes in order, e4m3 ones 2^8 times smaller. Exact, NaN and infinity
 /// included.
 WGRAD_AVX512_INLINE __m512i f16_bits(E4m3, __m256i codes) {
-  const __m512i kNotBit14 = _mm512_set1_epi16(static_cast<short>(0xBFFF));
-  const __m512i x = _mm512_and_si512(_mm512_slli_epi16(_mm512_cvtepi8_epi16(codes), 7), kNotBit14);
+  const __m512i not_bit14 = _mm512_set1_epi16(static_cast<short>(0xBFFF));
+  const __m512i x = _mm512_and_si512(_mm512_slli_epi16(_mm512_cvtepi8_epi16(codes), 7), not_bit14);
   // Only the magnitude of NaN, 0x7F, carries into bit 14, which completes an exponent of ones.
   const __m512i carried = _mm512_add_epi16(x, _mm512_set1_epi16(0x80));
   return _mm512_ternarylogic_epi32(x, carried, _mm512_set1_epi16(0x4000), 0xF0 | (0xCC & 0xAA));
@@ -42,7 +42,7 @@ template <class In>
 WGRAD_AVX512_INLINE __m512i load_f16(const std::uint8_t* from, int tokens) {
   if constexpr (std::is_same_v<In, E2m1>) {
     // e2m1's values as e5m2 codes
-    const __m256i kValues = _mm256_broadcastsi128_si256(
+    const __m256i values = _mm256_broadcastsi128_si256(
         _mm_setr_epi8(0, 0x38, 0x3C, 0x3E, 0x40, 0x42, 0x44, 0x46, static_cast<char>(0x80),
                       static_cast<char>(0xB8), static_cast<char>(0xBC), static_cast<char>(0xBE),
                       static_cast<char>(0xC0), static_cast<char>(0xC2), static_cast<char>(0xC4),
@@ -51,7 +51,7 @@ WGRAD_AVX512_INLINE __m512i load_f16(const std::uint8_t* from, int tokens) {
     const __m256i wide = _mm256_cvtepu8_epi16(_mm_maskz_loadu_epi8(bytes, from));
     const __m256i nibbles =
         _mm256_and_si256(_mm256_or_si256(wide, _mm256_slli_epi16(wide, 4)), _mm256_set1_epi8(15));
-    return f16_bits(E5m2{}, _mm256_shuffle_epi8(kValues, nibbles));
+    return f16_bits(E5m2{}, _mm256_shuffle_epi8(values, nibbles));
   } else {
     return f16_bits(In{}, _mm256_maskz_loadu_epi8(first_of_32(tokens), from));
   }
@@ -85,10 +85,10 @@ WGRAD_AVX512_INLINE __m512i high_halves_by_turns(__m512i even, __m512i odd) {
 
 /// The high halves of `first`, then those of `second`.
 WGRAD_AVX512_INLINE __m512i high_halves(__m512i first, __m512i second) {
-  const __m512i kOdd =
+  const __m512i odd_words =
       _mm512_set_epi16(63, 61, 59, 57, 55, 53, 51, 49, 47, 45, 43, 41, 39, 37, 35, 33, 31, 29, 27,
                        25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
-  return _mm512_permutex2var_epi16(first, kOdd, second);
+  return _mm512_permutex2var_epi16(first, odd_words, second);
 }
 
 /// The transpose of 16 x 16 double words.
@@ -150,7 +150,7 @@ WGRAD_AVX512_INLINE void load_pairs(const Cell& cell, __m512i (&v)[16]) {
     v[i] = _mm512_setzero_si512();
     if (2 * i >= tokens) continue;
     const bool both = 2 * i + 1 < tokens;
-    const std::uint8_t* even = cell.from + 2 * i * cell.pitch;
+    const std::uint8_t* even = cell.from + std::int64_t{2} * i * cell.pitch;
     const std::uint8_t* odd = even + cell.pitch;
     if constexpr (std::is_void_v<In>) {
       const __m512i low = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(rows, even));

@@ -124,7 +124,7 @@ class TileTask {
   void multiply(const ExponentShift& shift, std::uint8_t* scratch) const {
     const plan::CpuScratch parts = plan::scratch(c_, p_);
     const TilePart a{a_, rows(), CellOrder::kRows, shift.a, scratch, parts.a_ld};
-    const TilePart b{b_, cols(), CellOrder::kPairs, shift.b, scratch + parts.a_bytes, parts.b_ld};
+    const TilePart b{b_, cols(), matmul_.b_order(), shift.b, scratch + parts.a_bytes, parts.b_ld};
     const std::int64_t gapless = c_.native_bf16 ? tile_.cols : out_.pitch;
     const bool direct = out_.dtype == DType::kF32 && !out_.accumulate && !out_.scaled &&
                         tile_.place.tokens <= c_.tile_k && out_.pitch == gapless;

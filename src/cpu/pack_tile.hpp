@@ -14,7 +14,7 @@ constexpr std::int64_t kPairBlockRows = 64;
 
 /// How to pack one operand; made once for a tile.
 struct TilePacking {
-  CellOrder order = CellOrder::kRows;  ///< kRows for A, kPairs for B
+  CellOrder order = CellOrder::kRows;
   PackCell pack = nullptr;
   int vec = 0;                         ///< tokens a scale covers; 0: the operand has no scales
   const ScaleTable* scales = nullptr;  ///< needed where there are scales

@@ -41,7 +41,7 @@ class Packed {
 
  private:
   TilePart part_;
-  ScaleTable storage_;  // NOLINT(cppcoreguidelines-pro-type-member-init): see scale_table()
+  ScaleTable storage_{};
   TilePacking how_;
 };
 
@@ -65,7 +65,7 @@ class Widened {
  private:
   TilePart part_;
   TileDecode how_;
-  ScaleTable storage_;  // NOLINT(cppcoreguidelines-pro-type-member-init): see scale_table()
+  ScaleTable storage_{};
 };
 
 }  // namespace wgrad::cpu

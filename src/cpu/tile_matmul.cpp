@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <oneapi/dnnl/dnnl.hpp>
+#include <string>
 
 #include "cpu/aligned_buffer.hpp"
 #include "wgrad/errors.hpp"
@@ -63,6 +64,7 @@ struct CompiledMatmul {
   memory::desc c;
   memory::desc scratchpad;
   matmul primitive;
+  std::string implementation;
 };
 
 matmul::primitive_desc describe(const memory::desc& a, const memory::desc& b, const memory::desc& c,
@@ -89,6 +91,10 @@ memory::desc plain(std::int64_t rows, std::int64_t cols, memory::data_type type)
 /// they are; anything else it would copy first, or multiply with a slower one.
 class Bf16Matmul final : public TileMatmul {
  public:
+  explicit Bf16Matmul(CellOrder b_order) : b_order_(b_order) {}
+
+  CellOrder b_order() const noexcept override { return b_order_; }
+
   void multiply(const TileExtents& x, const TileFactor& a, const TileFactor& b, float* c,
                 std::int64_t ldc, bool add) const override {
     static_cast<void>(ldc);
@@ -109,14 +115,17 @@ class Bf16Matmul final : public TileMatmul {
                scratchpad.at_least(static_cast<std::int64_t>(compiled->scratchpad.get_size())))}});
   }
 
-  static std::shared_ptr<const CompiledMatmul> compile(const ShapeKey& key) {
+  static std::shared_ptr<const CompiledMatmul> compile(const ShapeKey& key, CellOrder b_order) {
     const auto [m, n, k, add] = key;
     const memory::desc a = plain(m, k, memory::data_type::bf16);
-    const memory::desc b{{k, n}, memory::data_type::bf16, memory::format_tag::BA16a64b2a};
+    const memory::desc b{
+        {k, n},
+        memory::data_type::bf16,
+        b_order == CellOrder::kPairs ? memory::format_tag::BA16a64b2a : memory::format_tag::ba};
     const memory::desc c = plain(m, n, memory::data_type::f32);
     const matmul::primitive_desc desc = describe(a, b, c, add != 0);
     return std::make_shared<const CompiledMatmul>(
-        CompiledMatmul{a, b, c, desc.scratchpad_desc(), matmul(desc)});
+        CompiledMatmul{a, b, c, desc.scratchpad_desc(), matmul(desc), desc.impl_info_str()});
   }
 
  private:
@@ -128,25 +137,37 @@ class Bf16Matmul final : public TileMatmul {
     const auto found = compiled_.find(key);
     if (found != compiled_.end()) return found->second;
     if (compiled_.size() >= kMostPrimitives) compiled_.clear();
-    return compiled_.emplace(key, compile(key)).first->second;
+    return compiled_.emplace(key, compile(key, b_order_)).first->second;
   }
 
+  CellOrder b_order_;
   mutable std::map<ShapeKey, std::shared_ptr<const CompiledMatmul>> compiled_;
 };
+
+/// A oneDNN that knows no paired factors would multiply them by its plain reference loops, or
+/// refuse; rows it always takes. Throws dnnl::error where there is no bfloat16 matmul at all.
+bool pairs_are_quick() {
+  const std::lock_guard lock(library_mutex());
+  const ShapeKey sample{64, 64, 64, 0};
+  Bf16Matmul::compile(sample, CellOrder::kRows);
+  try {
+    return !Bf16Matmul::compile(sample, CellOrder::kPairs)->implementation.starts_with("ref");
+  } catch (const dnnl::error&) {
+    return false;
+  }
+}
 
 }  // namespace
 
 std::unique_ptr<const TileMatmul> make_tile_matmul(TileType type) {
   if (type == TileType::kF32) return std::make_unique<Float32Matmul>();
   try {
-    const std::lock_guard lock(library_mutex());
-    Bf16Matmul::compile({64, 64, 64, 0});
+    return std::make_unique<Bf16Matmul>(pairs_are_quick() ? CellOrder::kPairs : CellOrder::kRows);
   } catch (const dnnl::error& error) {
     throw RuntimeError(fmt::format(
         "wgrad: the device says that this CPU multiplies bfloat16, but oneDNN does not here: {}",
         error.what()));
   }
-  return std::make_unique<Bf16Matmul>();
 }
 
 SingleThreaded::SingleThreaded() noexcept : previous_(omp_get_max_threads()) {

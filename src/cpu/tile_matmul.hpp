@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "cpu/cells.hpp"
 #include "wgrad/problem.hpp"
 
 namespace wgrad::cpu {
@@ -37,6 +38,9 @@ class TileMatmul {
   /// For bfloat16, k is a multiple of kCellTokens and ldc is n.
   virtual void multiply(const TileExtents& extents, const TileFactor& a, const TileFactor& b,
                         float* c, std::int64_t ldc, bool add) const = 0;
+
+  /// How it wants bfloat16 factors B packed; A is always rows.
+  virtual CellOrder b_order() const noexcept { return CellOrder::kPairs; }
 };
 
 /// Factors of `type`. Throws RuntimeError where the library has no bfloat16 matmul on this CPU.

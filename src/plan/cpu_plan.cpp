@@ -22,23 +22,31 @@ std::int64_t padded_ld(std::int64_t floats) {
   return round_up(floats, kPerLine) + kPerLine;
 }
 
+std::int64_t l2_of(const DeviceSpec& device) {
+  constexpr std::int64_t kUsualL2 = 512 << 10;
+  return device.l2_bytes > 0 ? device.l2_bytes : kUsualL2;
+}
+
 /// Every operand element is decoded once for each tile that needs it and takes part in as many
 /// multiplications as the tile is wide: wide tiles make decoding cheap. An output too small for
 /// kTilesPerExpert of them gets smaller ones, so that a single expert still feeds several threads.
-std::int64_t widest_tile(const Problem& p, bool native) {
+/// Native multiplication is so quick that sums must not leave the second-level cache.
+std::int64_t widest_tile(const Problem& p, bool native, std::int64_t l2) {
   constexpr std::int64_t kSmall = 256;
   constexpr std::int64_t kTilesPerExpert = 8;
-  const std::int64_t large = native ? 512 : 384;  // the native multiplication is the faster one
+  constexpr std::int64_t kRoomForLargeSums = 2 << 20;
+  const std::int64_t large = !native ? 384 : l2 >= kRoomForLargeSums ? 512 : kSmall;
   const std::int64_t tiles = ceil_div(p.m, large) * ceil_div(p.n, large);
   return tiles >= kTilesPerExpert ? large : kSmall;
 }
 
-/// As deep as leaves one operand's tile in the second-level cache while the library packs it;
-/// deeper tiles pass over the float32 result less often.
-std::int64_t tile_depth(std::int64_t tile, std::int64_t element_bytes, std::int64_t l2_bytes) {
-  constexpr std::int64_t kUsualL2 = 512 << 10;
-  const std::int64_t l2 = l2_bytes > 0 ? l2_bytes : kUsualL2;
-  return std::clamp<std::int64_t>(l2 / (tile * element_bytes) / 64 * 64, 128, 512);
+/// As deep as leaves one float32 operand tile in the second-level cache while the library packs it,
+/// or both packed tiles and the sums in three quarters of it; deeper tiles pass over the sums less
+/// often.
+std::int64_t tile_depth(std::int64_t tile, bool native, std::int64_t l2) {
+  const std::int64_t depth =
+      native ? (l2 * 3 / 4 - tile * tile * 4) / (2 * tile * 2) : l2 / (tile * 4);
+  return std::clamp<std::int64_t>(depth / 64 * 64, 128, 512);
 }
 
 }  // namespace
@@ -46,10 +54,11 @@ std::int64_t tile_depth(std::int64_t tile, std::int64_t element_bytes, std::int6
 CpuConfig plan_cpu(const Problem& p, const DeviceSpec& device) {
   CpuConfig config;
   config.native_bf16 = (device.avx512_bf16 || device.amx_bf16) && p.a_dtype != DType::kF16;
-  const std::int64_t widest = widest_tile(p, config.native_bf16);
+  const std::int64_t l2 = l2_of(device);
+  const std::int64_t widest = widest_tile(p, config.native_bf16, l2);
   config.tile_m = even_tile(p.m, widest);
   config.tile_n = even_tile(p.n, widest);
-  config.tile_k = tile_depth(widest, config.native_bf16 ? 2 : 4, device.l2_bytes);
+  config.tile_k = tile_depth(widest, config.native_bf16, l2);
   config.threads = std::max(device.threads, 1);
   return config;
 }

@@ -14,6 +14,10 @@ namespace {
 
 class PlainBf16Matmul final : public TileMatmul {
  public:
+  explicit PlainBf16Matmul(CellOrder b_order) : b_order_(b_order) {}
+
+  CellOrder b_order() const noexcept override { return b_order_; }
+
   void multiply(const TileExtents& x, const TileFactor& a, const TileFactor& b, float* c,
                 std::int64_t ldc, bool add) const override {
     EXPECT_EQ(x.k % plan::kTokenStep, 0);
@@ -24,7 +28,7 @@ class PlainBf16Matmul final : public TileMatmul {
       for (std::int64_t j = 0; j < x.n; ++j) {
         float sum = add ? c[i * ldc + j] : 0.0F;
         for (std::int64_t k = 0; k < x.k; ++k) {
-          sum += flushed(from_a[i * x.k + k]) * flushed(from_b[paired(j, k, x.k)]);
+          sum += flushed(from_a[i * x.k + k]) * flushed(from_b[place_of_b(j, k, x.k)]);
         }
         c[i * ldc + j] = sum;
       }
@@ -33,7 +37,8 @@ class PlainBf16Matmul final : public TileMatmul {
 
  private:
   /// Where pack_tile.hpp says that column j of token k lies.
-  static std::int64_t paired(std::int64_t j, std::int64_t k, std::int64_t tokens) {
+  std::int64_t place_of_b(std::int64_t j, std::int64_t k, std::int64_t tokens) const {
+    if (b_order_ == CellOrder::kRows) return j * tokens + k;
     const std::int64_t block = j / 64 * (tokens / 32) + k / 32;
     return block * 2048 + k % 32 / 2 * 128 + j % 64 * 2 + k % 2;
   }
@@ -42,6 +47,8 @@ class PlainBf16Matmul final : public TileMatmul {
   static float flushed(std::uint16_t code) {
     return (code & 0x7F80U) == 0 ? 0.0F : bf16_value(code);
   }
+
+  CellOrder b_order_;
 };
 
 plan::CpuConfig native_config() {
@@ -53,9 +60,10 @@ plan::CpuConfig native_config() {
   return config;
 }
 
-testing::AssertionResult conforms(const test::Case& c) {
+testing::AssertionResult conforms(const test::Case& c, CellOrder b_order = CellOrder::kPairs) {
   const test::CaseData data(c);
-  const GroupedMatmul matmul(problem(c), native_config(), std::make_unique<PlainBf16Matmul>());
+  const GroupedMatmul matmul(problem(c), native_config(),
+                             std::make_unique<PlainBf16Matmul>(b_order));
   test::Instance instance(data, test::host_device());
   matmul.run(instance.operands());
   return test::same_image(data, instance.output(), test::oracle_output(data));
@@ -73,6 +81,7 @@ TEST(NativeTiles, EveryFormatBothMajorsExactIntegers) {
         c.counts = test::fit_counts(c.problem, {64, 0, 1, 31, 97, 200});
         c.slack = 10;
         EXPECT_TRUE(conforms(c)) << format.name << " " << describe(c);
+        EXPECT_TRUE(conforms(c, CellOrder::kRows)) << format.name << " " << describe(c);
       }
     }
   }
