@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -69,6 +70,18 @@ struct BulkGroup {
   std::uint32_t writes = 0;  // operations that are not complete in global memory
 };
 
+/// A thread's copy of 16 bytes (cp.async) that has not landed.
+struct ThreadCopy {
+  std::uint32_t target = 0;              // offset in the CTA
+  const std::uint8_t* source = nullptr;  // null where nothing is read
+  std::uint32_t bytes = 0;               // that are read; zeros follow
+};
+
+struct CopyGroup {
+  std::optional<std::uint32_t> record;  // all its copies are one operation
+  std::vector<ThreadCopy> late;
+};
+
 /// Accumulators that belong to wgmmas in flight: the thread may not touch them.
 struct HeldAccumulators {
   float* registers = nullptr;
@@ -96,6 +109,8 @@ struct Thread {
   std::vector<std::uint32_t> group_ends;  // wgmmas issued when each group was committed
   bool wgmma_fenced = false;
   std::vector<HeldAccumulators> held;
+
+  std::deque<CopyGroup> copy_groups;  // the last is open
 
   Agent bulk_agent = kNoAgent;
   std::deque<BulkGroup> bulk_groups;  // the last is open

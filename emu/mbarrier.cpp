@@ -160,6 +160,17 @@ void require_fenced(const Cta& cta, const Mbarrier& barrier, const Thread& threa
                                cta.describe(barrier.offset)));
 }
 
+bool barrier_test(std::uint32_t address, std::uint32_t parity) {
+  Thread& thread = me();
+  Cta& cta = *thread.cta;
+  thread.cluster->checkpoint(thread);
+  Mbarrier& barrier = cta.barrier(address, "test");
+  check_made(cta, barrier, thread, "test");
+  if ((barrier.phase & 1) == (parity & 1)) return false;
+  barrier.gate.acquire(thread.clock);
+  return true;
+}
+
 bool barrier_try_wait(std::uint32_t address, std::uint32_t parity) {
   Thread& thread = me();
   Cta& cta = *thread.cta;

@@ -17,6 +17,8 @@ const char* verb(OpKind kind) {
       return "reduce-add";
     case OpKind::kWgmma:
       return "wgmma";
+    case OpKind::kCopy:
+      return "copy";
   }
   return "operation";
 }
@@ -34,6 +36,12 @@ bool History::complete_for(const OpRecord& op, const ClockView& view) const {
 bool History::ordered(const Access& earlier, const ClockView& view) const {
   if ((earlier.who & kAsync) == 0) return view[earlier.who] >= earlier.clock;
   return complete_for(ops[earlier.who & ~kAsync], view);
+}
+
+Access History::generic(const Access& access) const {
+  if ((access.who & kAsync) == 0) return access;
+  const OpRecord& op = ops[access.who & ~kAsync];
+  return op.kind == OpKind::kCopy ? Access{op.agent, op.clock, access.mask} : access;
 }
 
 std::string History::describe(const Access& access) const {
@@ -69,8 +77,9 @@ void Shadow::check_after_write(const Access& earlier, const Access& access, cons
                       history_->describe(earlier), action, history_->describe(access)),
           granule);
   }
-  const bool crosses = (access.who & kAsync) != 0 && (earlier.who & kAsync) == 0;
-  if (crosses && !history_->proxy_fences[earlier.who].covers(earlier.clock, view[earlier.who])) {
+  const Access writer = history_->generic(earlier);
+  const bool crosses = (history_->generic(access).who & kAsync) != 0 && (writer.who & kAsync) == 0;
+  if (crosses && !history_->proxy_fences[writer.who].covers(writer.clock, view[writer.who])) {
     raise(FaultKind::kProxy,
           fmt::format("written by {} without fence_async_shared before the barrier, {} by {}",
                       history_->describe(earlier), action, history_->describe(access)),

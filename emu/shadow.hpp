@@ -13,7 +13,7 @@
 
 namespace wgrad::emu {
 
-enum class OpKind : std::uint8_t { kLoad, kStore, kAdd, kWgmma };
+enum class OpKind : std::uint8_t { kLoad, kStore, kAdd, kWgmma, kCopy };
 
 /// An asynchronous operation: complete for those who know `agents` consecutive agents at `clock`.
 struct OpRecord {
@@ -44,6 +44,9 @@ struct History {
 
   bool ordered(const Access& earlier, const ClockView& view) const;
   bool complete_for(const OpRecord& op, const ClockView& view) const;
+  /// The ordinary access that a thread's copy (cp.async) amounts to once it is waited for; others
+  /// as they are.
+  Access generic(const Access& access) const;
   std::string describe(const Access& access) const;
 };
 

@@ -261,6 +261,141 @@ TEST(Machine, UnorderedStoresToGlobalMemoryAreARace) {
       .fails(FaultKind::kRace, "data + 0x0");
 }
 
+// 64 copies of 16 bytes, the last of 6; then neighbours read them.
+std::function<void()> copies(const std::vector<std::uint32_t>& source, bool wait, bool share) {
+  return [&source, wait, share] {
+    const u32 t = arch::thread_index();
+    const auto from = reinterpret_cast<u64>(source.data()) + 16 * t;
+    arch::copy_async(arch::shared_base() + 16 * t, from, t == 63 ? 6 : 16);
+    arch::commit_copies();
+    if (wait) arch::wait_copies<0>();
+    if (share) arch::cta_sync();
+    const u32 other = share ? 63 - t : t;
+    const arch::Chunk c = arch::load_shared(arch::shared_base() + 16 * other);
+    for (u32 i = 0; i < 4; ++i) {
+      u32 want = source[4 * other + i];
+      if (other == 63) want = i == 0 ? want : i == 1 ? want & 0xffff : 0;
+      if (c.word[i] != want) throw FaultError(FaultKind::kIllegal, "wrong bytes");
+    }
+  };
+}
+
+TEST(Machine, CopiesOfThreadsAreThereOnceWaitedFor) {
+  alignas(16) std::vector<std::uint32_t> source(256);
+  for (std::uint32_t i = 0; i < 256; ++i) source[i] = 0x01010101 * i;
+  const auto lab = [&](bool wait, bool share) {
+    Lab l(copies(source, wait, share));
+    l.memory.add("source", source.data(), 1024 - 10, Permission::kRead);
+    return l;
+  };
+  lab(true, true).ends_well();
+  lab(true, false).ends_well();
+  lab(false, true).fails(FaultKind::kRace, "written by copy");
+  lab(false, false).fails(FaultKind::kRace, "(still in flight)");
+}
+
+TEST(Machine, AGroupOfCopiesWaitsForTheOlderOnesAlone) {
+  alignas(16) static std::uint32_t source[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+  const auto two_groups = [](bool second) {
+    return [second] {
+      if (arch::thread_index() != 0) return;
+      const auto from = reinterpret_cast<u64>(source);
+      arch::copy_async(arch::shared_base(), from, 16);
+      arch::commit_copies();
+      arch::copy_async(arch::shared_base() + 16, from + 16, 16);
+      arch::commit_copies();
+      arch::wait_copies<1>();
+      arch::load_shared(arch::shared_base() + (second ? 16 : 0));
+    };
+  };
+  for (const bool second : {false, true}) {
+    Lab lab(two_groups(second));
+    lab.memory.add("source", source, sizeof source, Permission::kRead);
+    if (second) {
+      lab.fails(FaultKind::kRace, "in flight");
+    } else {
+      lab.ends_well();
+    }
+  }
+}
+
+TEST(Machine, CopiesStartOnSixteenBytesAndStayInside) {
+  alignas(16) static std::uint32_t source[8] = {};
+  const auto copy = [](u32 to, u32 from, u32 bytes) {
+    return [=] {
+      arch::copy_async(arch::shared_base() + to, reinterpret_cast<u64>(source) + from, bytes);
+      arch::commit_copies();
+      arch::wait_copies<0>();
+    };
+  };
+  const auto fails = [&](u32 to, u32 from, u32 bytes, FaultKind kind) {
+    Lab lab(copy(to, from, bytes), 32);
+    lab.memory.add("source", source, 24, Permission::kRead);
+    lab.fails(kind, "cp.async");
+  };
+  fails(8, 0, 16, FaultKind::kMisaligned);
+  fails(0, 8, 16, FaultKind::kMisaligned);
+  fails(0, 8, 0, FaultKind::kMisaligned);
+  fails(0, 16, 10, FaultKind::kOutOfBounds);
+  fails(0, 0, 17, FaultKind::kIllegal);
+  fails(8192, 0, 16, FaultKind::kOutOfBounds);
+}
+
+// Who copied must fence after the copies are there, not before.
+TEST(Machine, CopiesOfThreadsNeedAProxyFence) {
+  alignas(16) static std::uint32_t source[64] = {};
+  alignas(16) static std::uint32_t target[64] = {};
+  const auto hand_over = [](bool fence_late) {
+    return [fence_late] {
+      const u32 t = arch::thread_index();
+      if (t < 16)
+        arch::copy_async(arch::shared_base() + 16 * t, reinterpret_cast<u64>(source) + 16 * t, 16);
+      arch::commit_copies();
+      if (!fence_late) arch::fence_async_shared();
+      arch::wait_copies<0>();
+      if (fence_late) arch::fence_async_shared();
+      arch::cta_sync();
+      if (t != 0) return;
+      emu::store_bytes(reinterpret_cast<u64>(target), arch::shared_base(), 256);
+      arch::commit_stores();
+      arch::wait_stores();
+    };
+  };
+  for (const bool fence_late : {false, true}) {
+    Lab lab(hand_over(fence_late));
+    lab.memory.add("source", source, sizeof source, Permission::kRead);
+    lab.memory.add("target", target, sizeof target, Permission::kReadWrite);
+    if (fence_late) {
+      lab.ends_well();
+    } else {
+      lab.fails(FaultKind::kProxy, "written by copy");
+    }
+  }
+}
+
+TEST(Machine, ABarrierIsTestedWithoutWaiting) {
+  Lab([] {
+    const u32 t = arch::thread_index();
+    if (t == 0) {
+      arch::barrier_init(barrier(0), 1);
+      arch::barrier_init_fence();
+    }
+    arch::cta_sync();
+    if (t == 40 && arch::barrier_test(barrier(0), 0))
+      throw FaultError(FaultKind::kIllegal, "completed by nobody");
+    arch::cta_sync();
+    if (t == 0) {
+      arch::store_shared_u32(slot(0), 7);
+      arch::barrier_arrive(barrier(0));
+    }
+    if (t == 40) {
+      while (!arch::barrier_test(barrier(0), 0)) {
+      }
+      if (arch::load_shared_u32(slot(0)) != 7) throw FaultError(FaultKind::kIllegal, "stale");
+    }
+  }).ends_well();
+}
+
 TEST(Machine, ClustersMeetAndReachEachOther) {
   const auto kernel = [](bool wait_at_end) {
     return [wait_at_end] {

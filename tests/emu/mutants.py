@@ -8,7 +8,8 @@ PIPELINE, STORE = "prim/pipeline.cuh", "prim/store.cuh"
 CONSUMER, EPILOGUE, ALIGN = "kernels/consumer.cuh", "kernels/epilogue.cuh", "kernels/align.cuh"
 QUEUE, SCHEDULER = "kernels/work_queue.cuh", "kernels/scheduler.cuh"
 SETUP, PRODUCER, OPERAND = "kernels/setup.cuh", "kernels/producer.cuh", "kernels/operand.cuh"
-LOADER, EDGE, MAIN = "kernels/loader.cuh", "kernels/edge.cuh", "kernels/wgrad_sm90.cuh"
+LOADER, RAGGED = "kernels/loader.cuh", "kernels/ragged.cuh"
+EDGE, MAIN = "kernels/edge.cuh", "kernels/wgrad_sm90.cuh"
 WORK, SCHEDULE = "kernels/work.cuh", "shared/schedule.hpp"
 
 MUTANTS = [
@@ -31,7 +32,7 @@ MUTANTS = [
      "(kWarpgroupThreads / 32) * kReaders + 1;", 0),
     ("empty counts half the warps", PIPELINE, "(kWarpgroupThreads / 32) * kReaders;",
      "(kWarpgroupThreads / 64) * kReaders;", 0),
-    ("full counts a loader thread less", PIPELINE, "u32{kWarpgroupThreads} : 0);", "u32{kWarpgroupThreads} - 1 : 0);", 3),
+    ("full counts a loader warp less", PIPELINE, "u32{kWarpgroupThreads} / 32 : 0);", "u32{kWarpgroupThreads} / 32 - 1 : 0);", 3),
     ("full counts one more", PIPELINE, "(uses_tma(kConfig) ? 1 : 0)", "(uses_tma(kConfig) ? 2 : 0)", 0),
     ("turn not waited for", PIPELINE,
      "arch::barrier_wait(turn(warpgroup), (warpgroup == 0 ? tile + 1 : tile) % 2);", "", 4),
@@ -113,12 +114,13 @@ MUTANTS = [
     ("head of the MN-major operand not masked", ALIGN, "const u32 chunks = (kRows / 64) * u32(keep.low) * 8;",
      "const u32 chunks = 0;", 5, 100),
     ("moved tail not masked", ALIGN, "    if (!keep.has_all(at)) mask_words(moved, keep, at);\n", "", 2),
-    ("rows not moved", ALIGN, "} else if (shift != 0) {", "} else if (false) {", 2),
-    ("whole chunks not moved", ALIGN, "const u32 first = shift / u32{kTokenAlignment};", "const u32 first = 0;", 5),
+    ("rows not moved", ALIGN, "} else if (move.any()) {", "} else if (false) {", 2),
+    ("whole chunks not moved", ALIGN, "const u32 units = shift / u32{kTokenAlignment};", "const u32 units = 0;", 5),
     ("rows end with their own beginning", ALIGN, "chunk < kRowChunks ? tile : next", "tile", 6),
     ("next stage not waited for", CONSUMER, "[&] { pipeline.wait_full(next); }", "[&] {}", 2),
     ("next stage not waited for, pingpong", CONSUMER, "[&] { pipeline.wait_full(next); }", "[&] {}", 6),
-    ("next stage waited for after the last", CONSUMER, "if (shift != 0 && block + 1 < w.blocks) {", "if (shift != 0) {", 5),
+    ("next stage waited for after the last", CONSUMER, "if ((a.any() || b.any()) && block + 1 < w.blocks) {",
+     "if (a.any() || b.any()) {", 5),
     ("next stage is this one", CONSUMER, "      next.advance();\n", "", 10),
     ("token-major boxes start with the others", PRODUCER,
      "token + i32(token_shift<kConfig>(cta.params, w)) : token", "token : token", 5),
@@ -141,10 +143,24 @@ MUTANTS = [
     ("tokens not bounded", OPERAND, "const i32 left = min_of(end - token, i32{kBoxTokens});",
      "const i32 left = i32{kBoxTokens} + 0 * end;", 0),
     ("loader without proxy fence", LOADER, "  arch::fence_async_shared();\n", "", 3),
-    ("loader does not arrive", LOADER, "  arch::barrier_arrive(pipeline.full(stage));\n", "", 3),
-    ("loader rows not bounded", LOADER, "row < block.extent ? min_of(block.length - k, kTokenAlignment) : 0",
-     "min_of(block.length - k, kTokenAlignment)", 3),
-    ("loader tokens not bounded", LOADER, "min_of(block.length - k, kTokenAlignment)", "kTokenAlignment", 3),
+    ("loader does not arrive", LOADER, "if (arch::lane_index() == 0) arch::barrier_arrive(pipeline.full(oldest.slot));", "", 3),
+    ("loader rows not bounded", LOADER, "row + i32(r) < block.extent ? block.length - token + lead : 0",
+     "block.length - token + lead", 3),
+    ("loader tokens not bounded", LOADER, "min_of(max_of(left, 0), kTokenAlignment)", "kTokenAlignment", 3),
+    ("copies not waited for", LOADER, "    arch::wait_copies<kLeft>();\n", "", 3),
+    ("copies waited for one group late", LOADER, "arch::wait_copies<kLeft>();", "arch::wait_copies<kLeft + 1>();", 3),
+    ("copies not committed", LOADER, "    arch::commit_copies();\n", "", 7),
+    ("stage handed over while lanes still copy", LOADER, "arch::fence_async_shared();\n    arch::warp_sync();",
+     "arch::fence_async_shared();", 3),
+    ("rows copied from where they start", LOADER, "(start - u64(lead) + u64(token))", "(start + u64(token))", 3),
+    ("stages kept while waiting for room", PRODUCER,
+     "        loader.hand_over_before(pipeline.empty(at.slot), at.parity ^ 1);\n", "", 7),
+    ("stages kept while waiting for work", PRODUCER, "      loader.hand_over_before(queue.full(), queue.at.parity);\n", "", 7),
+    ("stages kept while the scheduler waits for room", PRODUCER, "      if (thread < 32) loader.template hand_over<0>();\n",
+     "", 7),
+    ("last stages kept", PRODUCER, "    loader.template hand_over<0>();\n    trace.anchor();", "    trace.anchor();", 3),
+    ("blocks that end late forgotten", RAGGED, "(aligned ? 0u : u32{kTokenAlignment} - 1)", "0u", 3, 100),
+    ("ragged rows not moved", ALIGN, "TokenMove{move.of(row)}", "TokenMove{0}", 3),
     ("edge columns not bounded", EDGE, "column < first || column >= p.n || r >= p.m",
      "column < first || r >= p.m", 7),
     ("edge rows not bounded", EDGE, "column < first || column >= p.n || r >= p.m",

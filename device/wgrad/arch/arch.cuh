@@ -14,6 +14,7 @@ using namespace wgrad::shared;
 #include "wgrad/arch/emu/machine.hpp"
 #else
 #define WGRAD_DEVICE __device__ __forceinline__
+#include "wgrad/arch/ptx/async_copy.cuh"
 #include "wgrad/arch/ptx/cluster.cuh"
 #include "wgrad/arch/ptx/matrix.cuh"
 #include "wgrad/arch/ptx/mbarrier.cuh"

@@ -1,8 +1,9 @@
-// Stages with a K-major tensor2d operand, put right in shared memory by the math warpgroups before
-// wgmma reads them. A box starts at a multiple of 8 or 64 tokens and runs past the expert's end; an
-// MN-major box beside it may start early too.
+// Stages with a K-major operand, put right in shared memory by the math warpgroups before wgmma
+// reads them. A tensor2d box starts at a multiple of 8 or 64 tokens and runs past the expert's end;
+// an MN-major box beside it may start early too. A ragged row starts with the 16 bytes that hold
+// its first token (ragged.cuh).
 //   Windows: the 16 tokens that one wgmma sums at once count from the expert's first token, or its
-//   last bits would follow the other experts' counts. A K-major row moves token_shift tokens to the
+//   last bits would follow the other experts' counts. A K-major row moves up to 15 tokens to the
 //   left; the next stage's row, which has landed but not moved yet, fills its end.
 //   Foreign tokens: zero in both operands, since 0 x Inf is NaN.
 #pragma once
@@ -15,11 +16,33 @@ namespace wgrad::device {
 
 inline constexpr u32 kRowChunks = kSwizzleBytes / 16;
 
+// How far an operand's rows move to the left.
+struct RowMove {
+  u32 first;  // row 0, in tokens
+  u32 pitch;  // ragged: more for each row, modulo 8
+
+  WGRAD_DEVICE bool any() const { return (first | pitch) != 0; }
+  WGRAD_DEVICE u32 of(u32 row) const { return (first + row * pitch) % u32{kTokenAlignment}; }
+};
+
+// `extent`: M or N. A tile's first row is a multiple of 8.
+template <OperandLayout kLayout>
+WGRAD_DEVICE RowMove row_move(TokenRange tokens, i32 extent, u32 shift) {
+  if constexpr (kLayout == OperandLayout::kKMajor) return {shift, 0};
+  if constexpr (kLayout == OperandLayout::kKMajorRagged) {
+    constexpr u32 kUnit = kTokenAlignment;
+    const RaggedBlock block(extent, tokens);
+    return {u32(block.first) % kUnit, u32(block.length) % kUnit};
+  }
+  return {0, 0};
+}
+
 // Tokens of a stage that belong to the expert: [low, high) of [0, 64).
 struct TokenWindow {
   i32 low;
   i32 high;
 
+  WGRAD_DEVICE bool is_whole() const { return low == 0 && high == kTileK; }
   WGRAD_DEVICE bool has_all(i32 at) const { return at >= low && at + kTokenAlignment <= high; }
   WGRAD_DEVICE bool has_some(i32 at) const { return at < high && at + kTokenAlignment > low; }
 };
@@ -50,54 +73,93 @@ WGRAD_DEVICE void mask_chunk(u32 address, TokenWindow keep, i32 at) {
   arch::store_shared(address, c);
 }
 
-// The 8 tokens that start `shift` (0 to 7) tokens into `low`, then `high`.
-WGRAD_DEVICE arch::Chunk shifted(const arch::Chunk& low, const arch::Chunk& high, u32 shift) {
-  u32 word[8];
-#pragma unroll
-  for (u32 i = 0; i < 8; ++i) word[i] = i < 4 ? low.word[i] : high.word[i - 4];
-#pragma unroll
-  for (u32 i = 0; i < 6; ++i) word[i] = shift & 4 ? word[i + 2] : word[i];
-#pragma unroll
-  for (u32 i = 0; i < 5; ++i) word[i] = shift & 2 ? word[i + 1] : word[i];
-  arch::Chunk c{};
-#pragma unroll
-  for (u32 i = 0; i < 4; ++i)
-    c.word[i] = u32((u64{word[i + 1]} << 32 | word[i]) >> (shift % 2 * 16));
-  return c;
-}
+// Moves that bring together 8 tokens which lie in two neighbouring units, 0 to 7 tokens into the
+// first. kWords whole words, the same for every row: the compiler leaves a shift for each word.
+template <u32 kWords>
+struct WordMove {
+  u32 bits;  // 0 or 16
 
-// One thread: a row moves `shift` (1 to 15) tokens to the left. `next`: the tile of the next stage,
-// of which the same thread will move this row later; after the last stage any tile that has landed,
-// since what would come from there is foreign.
-WGRAD_DEVICE void shift_row(u32 tile, u32 next, u32 row, TokenWindow keep, u32 shift) {
-  const u32 first = shift / u32{kTokenAlignment};
+  WGRAD_DEVICE arch::Chunk operator()(const arch::Chunk& low, const arch::Chunk& high) const {
+    u32 word[5];
+#pragma unroll
+    for (u32 i = 0; i < 5; ++i)
+      word[i] = i + kWords < 4 ? low.word[i + kWords] : high.word[i + kWords - 4];
+    arch::Chunk c{};
+#pragma unroll
+    for (u32 i = 0; i < 4; ++i) c.word[i] = u32((u64{word[i + 1]} << 32 | word[i]) >> bits);
+    return c;
+  }
+};
+// Each row its own.
+struct TokenMove {
+  u32 tokens;
+
+  WGRAD_DEVICE arch::Chunk operator()(arch::Chunk low, const arch::Chunk& high) const {
+    u32 word[6];
+#pragma unroll
+    for (u32 i = 0; i < 6; ++i) {
+      const u32 near = i < 4 ? low.word[i] : high.word[i - 4];
+      word[i] = tokens & 4 ? (i < 2 ? low.word[i + 2] : high.word[i - 2]) : near;
+    }
+#pragma unroll
+    for (u32 i = 0; i < 5; ++i) word[i] = tokens & 2 ? word[i + 1] : word[i];
+    arch::Chunk c{};
+#pragma unroll
+    for (u32 i = 0; i < 4; ++i)
+      c.word[i] = u32((u64{word[i + 1]} << 32 | word[i]) >> (tokens % 2 * 16));
+    return c;
+  }
+};
+
+// One thread: a row moves to the left, by `units` of 8 tokens and what `move` says. `next`: the
+// tile of the next stage, of which the same thread will move this row later; after the last stage
+// any tile that has landed, since what would come from there is foreign.
+template <typename Move>
+WGRAD_DEVICE void move_row(u32 tile, u32 next, u32 row, TokenWindow keep, u32 units, Move move) {
   arch::Chunk c[kRowChunks + 1];
 #pragma unroll
   for (u32 i = 0; i <= kRowChunks; ++i) {
-    const u32 chunk = first + i;
+    const u32 chunk = units + i;
     c[i] = arch::load_shared(swizzled(chunk < kRowChunks ? tile : next, row, chunk % kRowChunks));
   }
 #pragma unroll
   for (u32 i = 0; i < kRowChunks; ++i) {
     const i32 at = i32(i) * kTokenAlignment;
-    arch::Chunk moved = shifted(c[i], c[i + 1], shift % u32{kTokenAlignment});
+    arch::Chunk moved = move(c[i], c[i + 1]);
     if (!keep.has_all(at)) mask_words(moved, keep, at);
     arch::store_shared(swizzled(tile, row, i), moved);
   }
 }
 
+// Rows `thread`, `thread` + kThreads, ... of a tile, all by `shift` (1 to 15) tokens.
+template <u32 kRows, u32 kThreads, u32 kWords = 0>
+WGRAD_DEVICE void move_rows(u32 tile, u32 next, TokenWindow keep, u32 shift, u32 thread) {
+  const u32 units = shift / u32{kTokenAlignment};
+  if constexpr (kWords < 3) {
+    if (shift % u32{kTokenAlignment} / 2 != kWords)
+      return move_rows<kRows, kThreads, kWords + 1>(tile, next, keep, shift, thread);
+  }
+  for (u32 row = thread; row < kRows; row += kThreads)
+    move_row(tile, next, row, keep, units, WordMove<kWords>{shift % 2 * 16});
+}
+
 // Thread `thread` of kThreads puts its share of one operand's tile right.
-template <typename Tile, u32 kRows, u32 kThreads>
-WGRAD_DEVICE void align_operand(u32 tile, u32 next, TokenWindow keep, u32 shift, u32 thread) {
+template <OperandLayout kLayout, typename Tile, u32 kRows, u32 kThreads>
+WGRAD_DEVICE void align_operand(u32 tile, u32 next, TokenWindow keep, RowMove move, u32 thread) {
   if constexpr (Tile::kMnMajor) {  // in its place, and only its head can be foreign
     const u32 chunks = (kRows / 64) * u32(keep.low) * 8;
     for (u32 i = thread; i < chunks; i += kThreads) {
       const u32 box = i / 8 / u32(keep.low), token = i / 8 % u32(keep.low);
       arch::store_shared(tile + Tile::token_row(box, token) + i % 8 * 16, arch::Chunk{});
     }
-  } else if (shift != 0) {
-    for (u32 row = thread; row < kRows; row += kThreads) shift_row(tile, next, row, keep, shift);
-  } else {
+  } else if (move.any()) {
+    if constexpr (kLayout == OperandLayout::kKMajor) {
+      move_rows<kRows, kThreads>(tile, next, keep, move.first, thread);
+    } else {
+      for (u32 row = thread; row < kRows; row += kThreads)
+        move_row(tile, next, row, keep, 0, TokenMove{move.of(row)});
+    }
+  } else if constexpr (kLayout == OperandLayout::kKMajor) {  // zeros follow a ragged row's end
     for (u32 row = thread; row < kRows; row += kThreads) {
 #pragma unroll
       for (u32 chunk = 0; chunk < kRowChunks; ++chunk) {
@@ -112,14 +174,14 @@ WGRAD_DEVICE void align_operand(u32 tile, u32 next, TokenWindow keep, u32 shift,
 // stage itself after the last.
 template <Config kConfig>
 WGRAD_DEVICE void align_stage(const Pipeline<kConfig>& pipeline, u32 stage, u32 next, const Work& w,
-                              i32 token, u32 shift, u32 thread, u32 barrier) {
+                              i32 token, RowMove a, RowMove b, u32 thread, u32 barrier) {
   constexpr u32 kThreads = u32(warpgroups_per_tile(kConfig)) * kWarpgroupThreads;
   const TokenWindow keep = token_window(w, token);
-  if (shift == 0 && keep.low == 0 && keep.high == kTileK) return;
-  align_operand<TileA<kConfig>, u32(kConfig.tile_m), kThreads>(pipeline.a(stage), pipeline.a(next),
-                                                               keep, shift, thread);
-  align_operand<TileB<kConfig>, u32(kConfig.tile_n), kThreads>(pipeline.b(stage), pipeline.b(next),
-                                                               keep, shift, thread);
+  if (!a.any() && !b.any() && (uses_loader(kConfig) || keep.is_whole())) return;
+  align_operand<kConfig.a, TileA<kConfig>, u32(kConfig.tile_m), kThreads>(
+      pipeline.a(stage), pipeline.a(next), keep, a, thread);
+  align_operand<kConfig.b, TileB<kConfig>, u32(kConfig.tile_n), kThreads>(
+      pipeline.b(stage), pipeline.b(next), keep, b, thread);
   arch::fence_async_shared();
   arch::named_sync(barrier, kThreads);
 }

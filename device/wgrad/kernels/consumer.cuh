@@ -50,17 +50,21 @@ struct Consumer {
 
   // The stage of a k block as wgmma is to see it. One that moves needs its successor, while its
   // predecessor is still multiplied: three stages.
-  WGRAD_DEVICE void align(const StageCursor<kConfig>& at, const Work& w, i32 block, u32 shift) {
+  WGRAD_DEVICE void align(const StageCursor<kConfig>& at, const Work& w, i32 block) {
+    const KernelParams& p = cta.params;
+    const u32 shift = token_shift<kConfig>(p, w);
+    const RowMove a = row_move<kConfig.a>(w.tokens, p.m, shift);
+    const RowMove b = row_move<kConfig.b>(w.tokens, p.n, shift);
     StageCursor<kConfig> next = at;
-    if (shift != 0 && block + 1 < w.blocks) {
+    if ((a.any() || b.any()) && block + 1 < w.blocks) {
       next.advance();
       epilogue.trace.span(TraceKind::kWaitFull, next.slot, [&] { pipeline.wait_full(next); });
     }
     const u32 begin = epilogue.trace.now();
     const u32 barrier = kPingpong ? kOwnWarpgroup + warpgroup : kBothWarpgroups;
     const u32 among = kPingpong ? thread % kWarpgroupThreads : thread;
-    const i32 token = first_token<kConfig>(cta.params, w) + i32(shift) + block * kConfig.tile_k;
-    align_stage<kConfig>(pipeline, at.slot, next.slot, w, token, shift, among, barrier);
+    const i32 token = first_token<kConfig>(p, w) + i32(shift) + block * kConfig.tile_k;
+    align_stage<kConfig>(pipeline, at.slot, next.slot, w, token, a, b, among, barrier);
     epilogue.trace.record(TraceKind::kMask, at.slot, begin);
   }
 
@@ -77,8 +81,7 @@ struct Consumer {
     }
     for (i32 block = 0; block < w.blocks; ++block, at.advance()) {
       trace.span(TraceKind::kWaitFull, at.slot, [&] { pipeline.wait_full(at); });
-      if constexpr (aligns_first_token(kConfig))
-        align(at, w, block, token_shift<kConfig>(cta.params, w));
+      if constexpr (moves_rows(kConfig)) align(at, w, block);
       const u32 begin = trace.now();
       multiply_stage<kColumns>(d, at.slot, block == 0 ? 0 : 1);
       if (block > 0) {

@@ -1,79 +1,79 @@
-// K-major operands in ragged order: expert blocks (rows, k_e) of row pitch k_e, which no tensor map
-// can describe for every k_e. The producer warpgroup reads them with ordinary loads and writes the
-// layout that the copy engine would.
+// K-major operands in ragged order: no tensor map can describe every k_e, so the producer warpgroup
+// copies them in units of 16 bytes, several stages in flight, into the layout that the copy engine
+// would write. A row comes from the unit that it starts in (ragged.cuh).
 #pragma once
 
+#include "wgrad/kernels/ragged.cuh"
 #include "wgrad/kernels/work.cuh"
 #include "wgrad/prim/pipeline.cuh"
 #include "wgrad/prim/tile.cuh"
 
 namespace wgrad::device {
 
-// One expert's block of one operand.
-struct RaggedBlock {
-  u64 address;  // of its element (0, 0)
-  i32 extent;   // rows in the matrix: M or N
-  i32 length;   // k_e: row pitch and number of tokens
-  bool wide;    // every group of 8 tokens is 16-byte aligned
-};
-
-WGRAD_DEVICE RaggedBlock ragged_block(u64 base, i32 extent, TokenRange tokens) {
-  const i32 length = tokens.end - tokens.begin;
-  const u64 address = base + u64(extent) * u64(tokens.begin) * kInputBytes;
-  return {address, extent, length, address % 16 == 0 && length % kTokenAlignment == 0};
-}
-
-// 8 tokens of one row from token `k` on; zeros outside the block.
-WGRAD_DEVICE arch::Chunk load_tokens(const RaggedBlock& block, i32 row, i32 k) {
-  arch::Chunk c{};
-  const i32 count = row < block.extent ? min_of(block.length - k, kTokenAlignment) : 0;
-  const u64 address = block.address + (u64(row) * u64(block.length) + u64(k)) * kInputBytes;
-  if (block.wide) {
-    if (count > 0) c = arch::load_global(address);
-    return c;
-  }
-#pragma unroll
-  for (i32 i = 0; i < kTokenAlignment; ++i) {
-    if (i < count)
-      c.word[i / 2] |= arch::load_global_u16(address + u64(i) * kInputBytes) << (i % 2 * 16);
-  }
-  return c;
-}
-
-// Rows [row, row + kRows) of tokens [k, k + 64), by a warpgroup: 8 threads a row.
+// One thread of a warpgroup, 8 threads a row: its units of rows [row, row + kRows), from the k-th
+// token on. Nothing is read past the end of a row: zeros take its place.
 template <u32 kRows>
-WGRAD_DEVICE void load_ragged(u32 tile, const RaggedBlock& block, u32 thread, i32 row, i32 k) {
+WGRAD_DEVICE void copy_ragged(u32 tile, u64 operand, const RaggedBlock& block, u32 thread, i32 row,
+                              i32 k) {
   constexpr u32 kRowsAtOnce = kWarpgroupThreads / 8;
-  constexpr u32 kBatch = 4;  // loads in flight
-  const u32 chunk = thread % 8, first = thread / 8;
-  for (u32 r = first; r < kRows; r += kRowsAtOnce * kBatch) {
-    arch::Chunk c[kBatch];
-#pragma unroll
-    for (u32 i = 0; i < kBatch; ++i) {
-      c[i] = load_tokens(block, row + i32(r + i * kRowsAtOnce), k + i32(chunk) * kTokenAlignment);
-    }
-#pragma unroll
-    for (u32 i = 0; i < kBatch; ++i)
-      arch::store_shared(swizzled(tile, r + i * kRowsAtOnce, chunk), c[i]);
+  const u32 chunk = thread % 8;
+  const i32 token = k + i32(chunk) * kTokenAlignment;
+#pragma unroll 1  // the copies wait for nothing, and 56 registers hold no more
+  for (u32 r = thread / 8; r < kRows; r += kRowsAtOnce) {
+    const u64 start = block.row_start(row + i32(r));
+    const i32 lead = i32(start % u64{kTokenAlignment});
+    const i32 left = row + i32(r) < block.extent ? block.length - token + lead : 0;
+    const u32 count = u32(min_of(max_of(left, 0), kTokenAlignment));
+    const u64 unit = count > 0 ? operand + (start - u64(lead) + u64(token)) * kInputBytes : operand;
+    arch::copy_async(swizzled(tile, r, chunk), unit, count * u32{kInputBytes});
   }
 }
 
-// All 128 threads: the ragged operands of one stage, and each thread's arrival at its full barrier.
+// The ragged operands of stage after stage. A warp hands a stage over once its copies are there:
+// when later ones are on their way, or before it waits for anything.
 template <Config kConfig>
-WGRAD_DEVICE void load_ragged_stage(const Cta<kConfig>& cta, const Pipeline<kConfig>& pipeline,
-                                    u32 stage, u32 thread, const Work& w, i32 token) {
-  const KernelParams& p = cta.params;
-  const i32 k = token - w.tokens.begin;
-  if constexpr (kConfig.a == OperandLayout::kKMajorRagged) {
-    load_ragged<u32(kConfig.tile_m)>(pipeline.a(stage), ragged_block(p.a, p.m, w.tokens), thread,
-                                     w.m0, k);
+struct Loader {
+  static constexpr u32 kInFlight = u32(min_of(kConfig.stages - 1, 3));  // stages
+
+  const Cta<kConfig>& cta;
+  Pipeline<kConfig> pipeline;
+  u32 thread;
+  StageCursor<kConfig> oldest{};
+  u32 in_flight = 0;
+
+  WGRAD_DEVICE void copy(u32 stage, const Work& w, i32 token) {
+    const KernelParams& p = cta.params;
+    const i32 k = token - w.tokens.begin;
+    if constexpr (kConfig.a == OperandLayout::kKMajorRagged) {
+      copy_ragged<u32(kConfig.tile_m)>(pipeline.a(stage), p.a, RaggedBlock(p.m, w.tokens), thread,
+                                       w.m0, k);
+    }
+    if constexpr (kConfig.b == OperandLayout::kKMajorRagged) {
+      copy_ragged<u32(kConfig.tile_n)>(pipeline.b(stage), p.b, RaggedBlock(p.n, w.tokens), thread,
+                                       w.n0, k);
+    }
+    arch::commit_copies();
+    ++in_flight;
+    if (in_flight > kInFlight) hand_over<kInFlight>();
   }
-  if constexpr (kConfig.b == OperandLayout::kKMajorRagged) {
-    load_ragged<u32(kConfig.tile_n)>(pipeline.b(stage), ragged_block(p.b, p.n, w.tokens), thread,
-                                     w.n0, k);
+
+  // All lanes: every stage but the last kLeft.
+  template <u32 kLeft>
+  WGRAD_DEVICE void hand_over() {
+    if (in_flight <= kLeft) return;
+    arch::wait_copies<kLeft>();
+    arch::fence_async_shared();
+    arch::warp_sync();
+    for (; in_flight > kLeft; --in_flight, oldest.advance()) {
+      if (arch::lane_index() == 0) arch::barrier_arrive(pipeline.full(oldest.slot));
+    }
   }
-  arch::fence_async_shared();
-  arch::barrier_arrive(pipeline.full(stage));
-}
+
+  // All lanes, before they wait for `barrier`: whoever is to complete it may need the stages in
+  // flight.
+  WGRAD_DEVICE void hand_over_before(u32 barrier, u32 parity) {
+    if (arch::warp_uniform(arch::barrier_test(barrier, parity) ? 1 : 0) == 0) hand_over<0>();
+  }
+};
 
 }  // namespace wgrad::device

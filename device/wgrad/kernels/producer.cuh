@@ -53,19 +53,32 @@ struct Producer {
     load_b(stage, w, token);
   }
 
-  // One thread; with a loader: all 128, of which the first also drives the copy engine.
-  WGRAD_DEVICE void fill(StageCursor<kConfig>& at, Trace<kConfig>& trace, const Work& w,
-                         u32 thread) const {
+  // One thread.
+  WGRAD_DEVICE void fill(StageCursor<kConfig>& at, Trace<kConfig>& trace, const Work& w) const {
     const i32 first = first_token<kConfig>(cta.params, w);
     for (i32 block = 0; block < w.blocks; ++block, at.advance()) {
       const i32 token = first + block * kConfig.tile_k;
       trace.span(TraceKind::kWaitEmpty, at.slot, [&] { pipeline.wait_empty(at); });
       const u32 begin = trace.now();
+      copy_stage(at.slot, w, token);
+      trace.record(TraceKind::kCopy, at.slot, begin);
+    }
+  }
+
+  // All 128 threads, of which the first also drives the copy engine.
+  WGRAD_DEVICE void fill(Loader<kConfig>& loader, StageCursor<kConfig>& at, Trace<kConfig>& trace,
+                         const Work& w) const {
+    for (i32 block = 0; block < w.blocks; ++block, at.advance()) {
+      const i32 token = w.tokens.begin + block * kConfig.tile_k;
+      trace.span(TraceKind::kWaitEmpty, at.slot, [&] {
+        loader.hand_over_before(pipeline.empty(at.slot), at.parity ^ 1);
+        pipeline.wait_empty(at);
+      });
+      const u32 begin = trace.now();
       if constexpr (uses_tma(kConfig)) {
-        if (thread == 0) copy_stage(at.slot, w, token);
+        if (loader.thread == 0) copy_stage(at.slot, w, token);
       }
-      if constexpr (uses_loader(kConfig))
-        load_ragged_stage<kConfig>(cta, pipeline, at.slot, thread, w, token);
+      loader.copy(at.slot, w, token);
       trace.record(TraceKind::kCopy, at.slot, begin);
     }
   }
@@ -78,23 +91,29 @@ struct Producer {
       const Work w = queue.read();
       if (w.blocks < 0) break;
       queue.let_go();
-      fill(at, trace, w, 0);
+      fill(at, trace, w);
     }
     trace.anchor();
   }
 
-  // All 128 threads, of which the first is the scheduler too.
+  // All 128 threads, of which the first is the scheduler too, a tile ahead.
   WGRAD_DEVICE void run_loader(u32 thread) const {
     StageCursor<kConfig> at;
     auto trace = Trace<kConfig>::template start<kConfig>(cta.params);
     Scheduler<kConfig> scheduler(cta);
+    Loader<kConfig> loader{cta, pipeline, thread};
+    bool more = thread == 0 && scheduler.advance();
     for (WorkQueue<kConfig> queue{cta.smem};; queue.at.advance()) {
-      if (thread == 0) scheduler.advance();
+      // Room in the queue may come from those who wait for these stages.
+      if (thread < 32) loader.template hand_over<0>();
+      if (more) more = scheduler.advance();
+      loader.hand_over_before(queue.full(), queue.at.parity);
       const Work w = queue.read();
       if (w.blocks < 0) break;
       queue.let_go_together();
-      fill(at, trace, w, thread);
+      fill(loader, at, trace, w);
     }
+    loader.template hand_over<0>();
     trace.anchor();
   }
 };

@@ -57,7 +57,7 @@ struct Scheduler {
     w.m0 = (i32(tile.row) * kConfig.cluster_m + i32(cta.rank)) * kConfig.tile_m;
     w.n0 = i32(tile.column) * kConfig.tile_n;
     w.tokens = expert_tokens(p, expert);
-    w.blocks = k_blocks(kConfig, w.tokens, token_alignment(p));
+    w.blocks = block_count<kConfig>(p, w.tokens);
     w.position = position;
     w.address = expert_address<kConfig>(p, expert);
     if (kConfig.output_mode == OutputMode::kDiscrete && !is_storable(w.address)) return false;

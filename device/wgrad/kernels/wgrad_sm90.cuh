@@ -1,7 +1,7 @@
 // The Hopper grouped wgrad kernel: persistent and warp-specialised. One thread schedules: it claims
 // tiles and tells the others of them. One producer warpgroup fills operand stages by the copy
-// engine (or, for ragged K-major operands, by ordinary loads); two math warpgroups multiply them
-// with wgmma and drain their tiles through an output ring. Launch: threads_per_cta(kConfig)
+// engine (or, for ragged K-major operands, by copies of its threads); two math warpgroups multiply
+// them with wgmma and drain their tiles through an output ring. Launch: threads_per_cta(kConfig)
 // threads, smem_layout(kConfig).total bytes of dynamic shared memory, grid_ctas(...) CTAs in
 // clusters of kConfig.cluster_m.
 #pragma once

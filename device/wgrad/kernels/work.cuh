@@ -1,8 +1,7 @@
 // One output tile to compute: where it lies, which tokens, where it is stored.
 #pragma once
 
-#include "wgrad/arch/arch.cuh"
-#include "wgrad/shared/schedule.hpp"
+#include "wgrad/kernels/ragged.cuh"
 #include "wgrad/shared/smem.hpp"
 
 namespace wgrad::device {
@@ -74,6 +73,12 @@ WGRAD_DEVICE i32 first_token(const KernelParams& p, const Work& w) {
 template <Config kConfig>
 WGRAD_DEVICE u32 token_shift(const KernelParams& p, const Work& w) {
   return u32(shared::token_shift(kConfig, w.tokens, token_alignment(p)));
+}
+
+template <Config kConfig>
+WGRAD_DEVICE i32 block_count(const KernelParams& p, TokenRange tokens) {
+  if constexpr (uses_loader(kConfig)) return ragged_blocks<kConfig>(p.m, p.n, tokens);
+  return k_blocks(kConfig, tokens, token_alignment(p));
 }
 
 // Output boxes from `row` on: how many of this tile's reach into the matrix.

@@ -40,6 +40,7 @@ struct WorkQueue {
   }
 
   // A reader: waits for the current entry, which stays until it is let go.
+  WGRAD_DEVICE u32 full() const { return full(at.slot); }
   WGRAD_DEVICE Work read() const {
     arch::barrier_wait(full(at.slot), at.parity);
     return read_again();

@@ -16,8 +16,8 @@ enum class OperandLayout : u8 {
   kMnMajor,         // M or N contiguous, any extent: one 4-D ragged load per 64 columns
   kKMajor,  // tokens contiguous, one 2-D tensor: a plain 2-D load, foreign tokens masked in shared
             // memory
-  kKMajorRagged,  // tokens contiguous, expert blocks of row pitch k_e: ordinary loads by the
-                  // producer warpgroup
+  kKMajorRagged,  // tokens contiguous, expert blocks of row pitch k_e: copies by the threads
+                  // of the producer warpgroup
 };
 
 // How the two math warpgroups share the work.
@@ -98,6 +98,10 @@ constexpr bool uses_tma(const Config& c) {
 constexpr bool aligns_first_token(const Config& c) {
   return c.a == OperandLayout::kKMajor || c.b == OperandLayout::kKMajor;
 }
+// Rows of a K-major stage may have to move before they are multiplied (kernels/align.cuh).
+constexpr bool moves_rows(const Config& c) {
+  return !is_mn_major(c.a) || !is_mn_major(c.b);
+}
 
 // B is shared by multicast only when every stage is filled by the copy engine.
 constexpr bool uses_multicast(const Config& c) {
@@ -153,7 +157,7 @@ constexpr bool is_valid(const Config& c) {
       c.tile_m == 128 && (c.tile_n == 64 || c.tile_n == 128 || c.tile_n == 192 || c.tile_n == 256);
   const bool k = c.tile_k == kTileK || (c.tile_k == 32 && is_mn_major(c.a) && is_mn_major(c.b));
   // align.cuh: one stage is multiplied, one moves, one lends its first tokens.
-  const i32 fewest = aligns_first_token(c) ? 3 : 2;
+  const i32 fewest = moves_rows(c) ? 3 : 2;
   const bool depth =
       k && c.stages >= fewest && c.stages <= 12 && c.ring_slots >= 2 && c.ring_slots <= 4;
   const bool tail = c.tail_n % 64 == 0 && c.tail_n >= 0 && c.tail_n < c.tile_n;

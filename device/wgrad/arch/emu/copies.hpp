@@ -1,4 +1,4 @@
-// The copy engine: arch/ptx/tma_load.cuh, tma_store.cuh.
+// The copy engine: arch/ptx/tma_load.cuh, tma_store.cuh. Copies by threads: async_copy.cuh.
 #pragma once
 
 #include "wgrad/arch/emu/instructions.hpp"
@@ -8,6 +8,17 @@ namespace wgrad::device::arch {
 struct Coord {
   i32 c[5];
 };
+
+WGRAD_DEVICE void copy_async(u32 target, u64 source, u32 bytes) {
+  emu::copy_async(target, source, bytes);
+}
+WGRAD_DEVICE void commit_copies() {
+  emu::commit_copies();
+}
+template <u32 kPending>
+WGRAD_DEVICE void wait_copies() {
+  emu::wait_copies(kPending);
+}
 
 WGRAD_DEVICE void prefetch_map(const TensorMap& map) {
   emu::prefetch_map(map);

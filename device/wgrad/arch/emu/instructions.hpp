@@ -42,6 +42,10 @@ std::int32_t compare_and_swap_global(std::uint64_t address, std::int32_t expecte
                                      std::int32_t desired);
 std::uint32_t add_global(std::uint64_t address, std::uint32_t value);
 void fence_async_shared();
+// Ordinary copies in the background: 16 bytes, of which the first `bytes` are read, the others 0.
+void copy_async(std::uint32_t target, std::uint64_t source, std::uint32_t bytes);
+void commit_copies();
+void wait_copies(std::uint32_t pending);
 void store_matrices(std::uint32_t row_address, const std::uint32_t* words);
 void load_matrices(std::uint32_t row_address, std::uint32_t* words);
 
@@ -51,6 +55,7 @@ void barrier_init_fence();
 void barrier_arrive(std::uint32_t barrier);  // of any CTA of the cluster
 void barrier_arrive_expect(std::uint32_t barrier, std::uint32_t bytes);
 bool barrier_try_wait(std::uint32_t barrier, std::uint32_t parity);
+bool barrier_test(std::uint32_t barrier, std::uint32_t parity);
 
 // The copy engine. Coordinates innermost first, as many as the map's rank.
 void prefetch_map(const TensorMap& map);

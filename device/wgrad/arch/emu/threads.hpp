@@ -76,6 +76,9 @@ WGRAD_DEVICE void barrier_arrive_cluster(u32 barrier) {
 WGRAD_DEVICE bool barrier_try_wait(u32 barrier, u32 parity) {
   return emu::barrier_try_wait(barrier, parity);
 }
+WGRAD_DEVICE bool barrier_test(u32 barrier, u32 parity) {
+  return emu::barrier_test(barrier, parity);
+}
 WGRAD_DEVICE void barrier_wait(u32 barrier, u32 parity) {
   while (!barrier_try_wait(barrier, parity)) {
   }

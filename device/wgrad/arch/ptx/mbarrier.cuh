@@ -43,6 +43,19 @@ WGRAD_DEVICE bool barrier_try_wait(u32 barrier, u32 parity) {
   return done != 0;
 }
 
+// Whether it has, without waiting for it.
+WGRAD_DEVICE bool barrier_test(u32 barrier, u32 parity) {
+  u32 done;
+  asm volatile(
+      "{\n.reg .pred p;\n"
+      "mbarrier.test_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+      "selp.u32 %0, 1, 0, p;\n}"
+      : "=r"(done)
+      : "r"(barrier), "r"(parity)
+      : "memory");
+  return done != 0;
+}
+
 // Until the phase of this parity has completed.
 WGRAD_DEVICE void barrier_wait(u32 barrier, u32 parity) {
   while (!barrier_try_wait(barrier, parity)) {
