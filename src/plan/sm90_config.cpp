@@ -44,8 +44,7 @@ shared::Config kernel_config(const Problem& p, int tile_n, int cluster_m,
 /// A pingpong warpgroup holds a whole tile; at 192 columns nothing is left for moving the rows of
 /// K-major operands (device/README.md).
 bool spills(const shared::Config& c) {
-  return c.split == shared::WarpgroupSplit::kTiles && c.tile_n == 192 &&
-         shared::moves_rows(c);
+  return c.split == shared::WarpgroupSplit::kTiles && c.tile_n == 192 && shared::moves_rows(c);
 }
 
 /// What mma_tiler_mn and cluster_shape_mn leave open. A tile M of 256 is a pair of 128-row CTAs.
