@@ -177,7 +177,7 @@ class TileTask {
 
 std::uint8_t* thread_scratch(std::int64_t bytes) {
   thread_local AlignedBuffer buffer;
-  return buffer.at_least(bytes);
+  return buffer.at_least(bytes);  // NOLINT(clang-analyzer-cplusplus.NewDelete): thread_local
 }
 
 }  // namespace
