@@ -38,6 +38,10 @@ struct Spans {
 std::array<Codes, 32> counting(std::int64_t first, std::int64_t begin, std::int64_t end,
                                std::int64_t cols) {
   std::array<Codes, 32> out{};
+  if (begin <= first && first + kScaleAtomRows <= end && cols >= kScaleAtomCols) {
+    out.fill(~Codes{});
+    return out;
+  }
   for (std::int64_t i = 0; i < 32; ++i) {
     for (std::int64_t byte = 0; byte < kLineBytes; ++byte) {
       const std::int64_t row = first + byte / kScaleAtomCols * 32 + i;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "cpu/cells.hpp"
 #include "cpu/encodings.hpp"
 
 namespace wgrad::cpu {
@@ -26,9 +27,9 @@ void fill_e8m0(ScaleTable& table, int shift) {
   }
 }
 
-ScaleTable e8m0_table() {
+ScaleTable e8m0_table(int shift) {
   ScaleTable table{};
-  fill_e8m0(table, 0);
+  fill_e8m0(table, shift);
   return table;
 }
 
@@ -109,9 +110,11 @@ void decode_mn_major(const ExpertOperand& x, const TileDecode& how, const TileRe
 
 const ScaleTable& scale_table(DType scale_dtype, int shift, ScaleTable& storage) noexcept {
   static const ScaleTable kE4m3 = e4m3_table();
-  static const ScaleTable kE8m0 = e8m0_table();
+  static const ScaleTable kE8m0 = e8m0_table(0);
+  static const ScaleTable kUnderE4m3 = e8m0_table(-kE4m3ScaleExponent);
   if (scale_dtype == DType::kE4m3) return kE4m3;
   if (shift == 0) return kE8m0;
+  if (shift == -kE4m3ScaleExponent) return kUnderE4m3;
   fill_e8m0(storage, shift);
   return storage;
 }

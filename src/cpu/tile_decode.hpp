@@ -20,8 +20,8 @@ struct TileRegion {
 /// The value of every scale code.
 using ScaleTable = std::array<float, 256>;
 
-/// `shift` is subtracted from every e8m0 exponent; e4m3 scales take none. A table made for a shift
-/// other than 0 is written into `storage`.
+/// `shift` is subtracted from every e8m0 exponent; e4m3 scales take none. A table made for an
+/// uncommon shift is written into `storage`.
 const ScaleTable& scale_table(DType scale_dtype, int shift, ScaleTable& storage) noexcept;
 
 /// How to turn elements into tile values.
