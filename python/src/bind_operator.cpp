@@ -21,7 +21,7 @@ void init_options(Options* self, Pair mma_tiler_mn, std::optional<Pair> cluster_
                   int sf_vec_size, Text scale_layout, Text input_order, bool accumulate,
                   std::optional<Text> wgrad_dtype, std::optional<Text> acc_dtype,
                   const std::string& sf_fp8_dtype_override, const std::string& backend,
-                  bool validate_device_data) {
+                  bool validate_device_data, int sm_limit) {
   Options o;
   o.tiling = {mma_tiler_mn.first, mma_tiler_mn.second, 0, 0};
   if (cluster_shape_mn) {
@@ -39,6 +39,7 @@ void init_options(Options* self, Pair mma_tiler_mn, std::optional<Pair> cluster_
   o.sf_fp8_dtype_override = sf_fp8_dtype_override;
   o.backend = backend;
   o.validate_device_data = validate_device_data;
+  o.sm_limit = sm_limit;
   new (self) Options(std::move(o));
 }
 
@@ -76,8 +77,10 @@ nb::tuple output_of_call(CompiledCalls& self, H a, H b, H sfa, H sfb, H offsets,
 }
 
 Support support_of(const Contract& self, Api api, const DeviceSpec* device) {
-  const DeviceSpec spec = device != nullptr ? *device : device_at(self.place);
-  return {translate(api, check_support(self.problem, spec, self.options.backend).reasons)};
+  return in_words_of(api, [&]() -> Support {
+    const DeviceSpec spec = device != nullptr ? *device : self.device();
+    return {translate(api, check_support(self.problem, spec, self.options.backend).reasons)};
+  });
 }
 
 Explanation explanation_of(const Contract& self, Api api, const DeviceSpec* device) {
@@ -106,7 +109,8 @@ void bind_contract(nb::module_& module) {
            nb::arg("scale_layout") = "swizzled", nb::arg("input_order") = "tensor2d",
            nb::arg("accumulate") = false, nb::arg("wgrad_dtype") = nb::none(),
            nb::arg("acc_dtype") = nb::none(), nb::arg("sf_fp8_dtype_override") = "",
-           nb::arg("backend") = "", nb::arg("validate_device_data") = false);
+           nb::arg("backend") = "", nb::arg("validate_device_data") = false,
+           nb::arg("sm_limit") = 0);
   nb::class_<Contract>(module, "Contract", "What stays the same from call to call.")
       .def_prop_ro(
           "key",

@@ -24,6 +24,7 @@ struct Options {
   std::string sf_fp8_dtype_override;  ///< "": not given
   std::string backend;                ///< "": the planner's choice
   bool validate_device_data = false;
+  int sm_limit = 0;  ///< multiprocessors a launch may use; 0: all
 };
 
 /// How the results are reached.

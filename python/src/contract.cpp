@@ -1,5 +1,6 @@
 #include "contract.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <utility>
@@ -149,7 +150,7 @@ void check_grad(const Arguments& in) {
 /// Equal for calls that one compiled operator serves.
 std::string key_of(const Problem& p, const Place& place, const Options& options) {
   const ScaleSpec scales = p.scales.value_or(ScaleSpec{});
-  const std::array<std::int64_t, 26> fields = {
+  const std::array<std::int64_t, 27> fields = {
       p.experts,
       p.m,
       p.n,
@@ -176,6 +177,7 @@ std::string key_of(const Problem& p, const Place& place, const Options& options)
       static_cast<std::int64_t>(place.kind),
       place.ordinal,
       static_cast<std::int64_t>(options.validate_device_data),
+      options.sm_limit,
   };
   std::string bytes(sizeof fields, '\0');
   std::memcpy(bytes.data(), fields.data(), sizeof fields);
@@ -188,6 +190,17 @@ std::string Contract::key() const {
   return key_of(problem, place, options);
 }
 
+DeviceSpec Contract::device() const {
+  DeviceSpec device = device_at(place);
+  if (options.sm_limit == 0) return device;
+  if (place.kind == DeviceKind::kCpu) {
+    refuse({"sm-limit", "sm_limit", std::to_string(options.sm_limit),
+            "None: the operands are on a CPU (WGRAD_THREADS limits its threads)"});
+  }
+  device.sm_count = std::min(device.sm_count, options.sm_limit);
+  return device;
+}
+
 Contract describe(Api api, const Tensors& tensors, const Options& options, OutputForm form) {
   return in_words_of(api, [&] {
     const Arguments in = read(api, tensors);
@@ -198,7 +211,7 @@ Contract describe(Api api, const Tensors& tensors, const Options& options, Outpu
 
 Compiled::Compiled(Contract contract)
     : contract_(std::move(contract)),
-      executable_(prepare(contract_.problem, device_at(contract_.place),
+      executable_(prepare(contract_.problem, contract_.device(),
                           {contract_.options.backend, contract_.options.validate_device_data,
                            contract_.place.ordinal})) {
   // Later calls under the same key may have left the vector size to the dtype, or the reverse.

@@ -27,6 +27,9 @@ struct Contract {
 
   /// Equal for calls that one compiled operator serves: T, offsets, addresses and streams differ.
   std::string key() const;
+  /// Where it will run, with no more multiprocessors than its options allow. Throws ValueError for
+  /// a limit where there are none.
+  DeviceSpec device() const;
 };
 
 Contract describe(Api api, const Tensors& tensors, const Options& options, OutputForm form);

@@ -159,6 +159,7 @@ class Options:
         sf_fp8_dtype_override: str = ...,
         backend: str = ...,
         validate_device_data: bool = ...,
+        sm_limit: int = ...,
     ) -> None: ...
 
 class Contract:

@@ -25,6 +25,7 @@ def _build(
     compact_scales: Any,
     backend: Any,
     validate_device_data: Any,
+    sm_limit: Any,
     natural: bool = False,
 ) -> _core.Options:
     out_dtype = "out_dtype" if natural else "wgrad_dtype"
@@ -42,6 +43,7 @@ def _build(
         sf_fp8_dtype_override="" if sf_fp8_dtype_override is None else repr(sf_fp8_dtype_override),
         backend=backend_name(backend),
         validate_device_data=_flag(validate_device_data, "validate_device_data"),
+        sm_limit=_limit(sm_limit),
     )
 
 
@@ -88,6 +90,14 @@ def _vec_size(value: Any) -> int:
     if _int32(value):
         return value if value != 0 else -1  # 0 is Options' "not given"
     raise refuse("sf_vec_size", repr(value), "16 or 32")
+
+
+def _limit(value: Any) -> int:
+    if value is None:
+        return 0
+    if _int32(value) and value > 0:
+        return int(value)
+    raise refuse("sm_limit", repr(value), "None or a positive number of multiprocessors")
 
 
 def _flag(value: Any, argument: str) -> bool:

@@ -31,6 +31,7 @@ def grouped_wgrad(
     cluster_shape_mn: tuple[int, int] | None = None,
     backend: str | None = None,
     validate_device_data: bool = False,
+    sm_limit: int | None = None,
     stream: Any = None,
     workspace: Any = None,
 ) -> Any:
@@ -58,6 +59,8 @@ def grouped_wgrad(
         mma_tiler_mn, cluster_shape_mn: the GPU kernel's tile; by default wgrad chooses.
         backend: None: the first that supports the problem; 'reference' computes in plain loops.
         validate_device_data: check offsets before the run on a GPU too, which synchronises.
+        sm_limit: most multiprocessors of a GPU that the kernel may occupy, for work beside it
+            such as communication; None: all. Must be None on a CPU.
         stream: CUDA stream as integer, torch stream or CUstream. Default: torch's current stream of
             the tensors' device; must be None on a CPU.
         workspace: uint8 tensor for the kernel's mutable state, on the tensors' device.
@@ -89,6 +92,7 @@ def grouped_wgrad(
         compact_scales,
         backend,
         validate_device_data,
+        sm_limit,
         True,
     )
     scales = (x_scale, dy_scale, x_global_scale, dy_global_scale)

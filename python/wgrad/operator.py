@@ -55,6 +55,7 @@ class GroupedGemmWgrad:
         compact_scales: scale factors are (M, cols) and (N, cols), unswizzled.
         backend: None: the first that supports the problem.
         validate_device_data: check offsets and pointers before each run on a GPU too.
+        sm_limit: most multiprocessors of a GPU that the kernel may occupy; None: all.
 
     The constructor never raises for bad values: check_support() does.
     """
@@ -87,6 +88,7 @@ class GroupedGemmWgrad:
         compact_scales: bool = False,
         backend: str | None = None,
         validate_device_data: bool = False,
+        sm_limit: int | None = None,
     ) -> None:
         _note_experimental(type(self).__name__)
         self._samples: tuple[Any, ...] | None = (
@@ -113,6 +115,7 @@ class GroupedGemmWgrad:
             compact_scales,
             backend,
             validate_device_data,
+            sm_limit,
         )
         self.weight_mode: str | None = None  #: 'dense' or 'discrete', known after check_support()
         self._contracts: tuple[_core.Contract, _core.Contract | None] | None = None

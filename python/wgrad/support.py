@@ -131,6 +131,7 @@ def _sample(
         compact_scales,
         backend,
         False,
+        None,
         True,
     )
     separate = isinstance(out, (list, tuple))

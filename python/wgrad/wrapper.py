@@ -39,6 +39,7 @@ def grouped_gemm_wgrad_wrapper_sm100(
     compact_scales: bool = False,
     backend: str | None = None,
     validate_device_data: bool = False,
+    sm_limit: int | None = None,
 ) -> TupleDict:
     """Computes all experts' weight gradients; compiled operators are kept and reused.
 
@@ -57,7 +58,7 @@ def grouped_gemm_wgrad_wrapper_sm100(
         wgrad_dtype: bfloat16 (default), float16 or float32. A given wgrad_tensor's own dtype wins
             over the default; another explicit one is refused.
         mma_tiler_mn, cluster_shape_mn, sf_vec_size, accumulate_on_output, input_order,
-        sf_fp8_dtype_override, compact_scales, backend, validate_device_data: as
+        sf_fp8_dtype_override, compact_scales, backend, validate_device_data, sm_limit: as
             GroupedGemmWgradSm100.
         current_stream: integer handle, torch stream or CUstream; None: torch's current stream of
             the tensors' device. Must be None on a CPU.
@@ -86,6 +87,7 @@ def grouped_gemm_wgrad_wrapper_sm100(
         compact_scales,
         backend,
         validate_device_data,
+        sm_limit,
     )
     contract = _core.describe(
         _core.Api.CALL,
@@ -139,6 +141,7 @@ def grouped_gemm_wgrad_wrapper_sm100(
             compact_scales=compact_scales,
             backend=backend,
             validate_device_data=validate_device_data,
+            sm_limit=sm_limit,
         )
         if not operator.check_support():
             raise _core.RuntimeError("wgrad: unsupported configuration")

@@ -182,3 +182,36 @@ def test_f076_side_stream_accumulates_twice_while_storage_is_reused():
     torch.cuda.current_stream().wait_stream(side)
     for e in range(case.experts):
         assert torch.equal(out[e], 2 * case.product(e))
+
+
+@pytest.mark.parametrize("limit", [1, 7, 8, 1000])
+def test_a_launch_keeps_to_the_sm_limit(limit):
+    case = make([300, 0, 37, 500], 512, 768)
+    out = case.output()
+    wgrad.grouped_wgrad(case.x, case.dy, case.offsets, out=out, sm_limit=limit)
+    case.expect(out)
+    operator = wgrad.GroupedGemmWgrad(
+        case.x.t(), case.dy, None, None, case.offsets, case.output(), sm_limit=limit
+    )
+    operator.compile()
+    out = case.output()
+    operator.execute(case.x.t(), case.dy, None, None, case.offsets, out)
+    case.expect(out)
+    grid = int(operator._stacked.plan.split("grid ")[1].split(",")[0])
+    assert 1 <= grid <= min(limit, torch.cuda.get_device_properties(0).multi_processor_count)
+
+
+def test_a_cuda_bindings_stream_is_the_launch_stream():
+    driver = pytest.importorskip("cuda.bindings.driver")
+    case = make([300, 0, 37, 500], 256, 384)
+    stream = torch.cuda.Stream()
+    out = case.output()
+    torch.cuda.synchronize()
+    with torch.cuda.stream(stream):
+        busy = spin(100)
+    wgrad.grouped_wgrad(
+        case.x, case.dy, case.offsets, out=out, stream=driver.CUstream(stream.cuda_stream)
+    )
+    assert not busy.query() and out.isnan().any(), "it ran on another stream"
+    stream.synchronize()
+    case.expect(out)

@@ -24,7 +24,8 @@ def call(device=0, **changes):
 
 
 def describe(x, dy, offsets, out=None):
-    plain = options((256, 256), None, None, "tensor2d", False, None, None, None, False, None, False)
+    values = ((256, 256), None, None, "tensor2d", False, None, None, None, False, None, False, None)
+    plain = options(*values)
     tensors = (x, dy, None, None, offsets, out, None, None, None)
     return _core.describe(_core.Api.NATURAL, *tensors, plain, False)
 

@@ -230,6 +230,14 @@ NATURAL = {
         {"compact_scales": True},
         "compact_scales is True; it must be None: BF16 forbids scale control compact_scales",
     ),
+    "sm limit": (
+        {"sm_limit": 8},
+        "sm_limit is 8; it must be None: the operands are on a CPU",
+    ),
+    "sm limit of nothing": (
+        {"sm_limit": 0},
+        "sm_limit is 0; it must be None or a positive number of multiprocessors",
+    ),
     "stream": (
         {"stream": 0},
         "stream is given; it must be None: the operands are on a CPU",
