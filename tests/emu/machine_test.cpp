@@ -252,7 +252,7 @@ TEST(Machine, UnorderedStoresToGlobalMemoryAreARace) {
   };
   lab(twice(true)).ends_well();
   lab(twice(false)).fails(FaultKind::kRace, "data + 0x8");
-  lab([=] { arch::store_output_u16(address + 2 * arch::thread_index(), 1); }).ends_well();
+  lab([=] { arch::store_output_u16(address + u64{2} * arch::thread_index(), 1); }).ends_well();
   lab(
       [=] {
         if (arch::thread_index() == 0) arch::store_global_i32(address, 1);
@@ -265,7 +265,7 @@ TEST(Machine, UnorderedStoresToGlobalMemoryAreARace) {
 std::function<void()> copies(const std::vector<std::uint32_t>& source, bool wait, bool share) {
   return [&source, wait, share] {
     const u32 t = arch::thread_index();
-    const auto from = reinterpret_cast<u64>(source.data()) + 16 * t;
+    const auto from = reinterpret_cast<u64>(source.data()) + u64{16} * t;
     arch::copy_async(arch::shared_base() + 16 * t, from, t == 63 ? 6 : 16);
     arch::commit_copies();
     if (wait) arch::wait_copies<0>();
@@ -349,7 +349,7 @@ TEST(Machine, CopiesOfThreadsNeedAProxyFence) {
     return [fence_late] {
       const u32 t = arch::thread_index();
       if (t < 16)
-        arch::copy_async(arch::shared_base() + 16 * t, reinterpret_cast<u64>(source) + 16 * t, 16);
+        arch::copy_async(arch::shared_base() + 16 * t, reinterpret_cast<u64>(source) + u64{16} * t, 16);
       arch::commit_copies();
       if (!fence_late) arch::fence_async_shared();
       arch::wait_copies<0>();
