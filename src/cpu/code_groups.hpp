@@ -22,12 +22,21 @@ WGRAD_INLINE Bytes load(const std::uint8_t* from) {
 }
 
 WGRAD_INLINE Bytes low_neighbours(Bytes even, Bytes odd) {
-  constexpr Bytes kOrder = {0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23};
-  return __builtin_shuffle(even, odd, kOrder);
+  return __builtin_shufflevector(even, odd, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
 }
 WGRAD_INLINE Bytes high_neighbours(Bytes even, Bytes odd) {
-  constexpr Bytes kOrder = {8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
-  return __builtin_shuffle(even, odd, kOrder);
+  return __builtin_shufflevector(even, odd, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30,
+                                 15, 31);
+}
+/// table[index % 16], byte by byte.
+WGRAD_INLINE Bytes looked_up(Bytes table, Bytes index) {
+#ifdef __clang__
+  Bytes out{};
+  for (int i = 0; i < 16; ++i) out[i] = table[index[i] % 16];
+  return out;
+#else
+  return __builtin_shuffle(table, index);
+#endif
 }
 
 /// 16 words from their low and high bytes.
@@ -46,7 +55,7 @@ struct Table {
   Bytes high;
 
   WGRAD_INLINE WordPair at(Bytes index) const {
-    return words(__builtin_shuffle(low, index), __builtin_shuffle(high, index));
+    return words(looked_up(low, index), looked_up(high, index));
   }
 };
 

@@ -19,6 +19,7 @@ struct LineTable {
 
 // A target attribute cannot be a template parameter, so the macro writes one class of plain
 // functions per instruction set; the loops are inlined into them and vectorised there.
+// NOLINTBEGIN(bugprone-macro-parentheses): an attribute
 #define WGRAD_LINE_FUNCTIONS(Name, target)                                                    \
   struct Name {                                                                               \
     template <class In>                                                                       \
@@ -40,6 +41,7 @@ struct LineTable {
       loops::store_line<Out, kAccumulate, kScaling>(acc, factor, out, n);                     \
     }                                                                                         \
   }
+// NOLINTEND(bugprone-macro-parentheses)
 
 #define WGRAD_NO_TARGET
 WGRAD_LINE_FUNCTIONS(Baseline, WGRAD_NO_TARGET);

@@ -70,9 +70,9 @@ double expected(const Kind& k, const Bench& bench, int row, int token) {
   const std::int64_t place = k.major == Major::kK ? token : row;
   const std::uint8_t* from = bench.bytes.data() + line * Bench::kPitch;
   const double scale =
-      k.vec == 0
-          ? 1
-          : static_cast<double>(bench.scales[static_cast<std::size_t>(token / k.vec * 16 + row)]);
+      k.vec == 0 ? 1
+                 : static_cast<double>(bench.scales[static_cast<std::size_t>(token / k.vec) * 16 +
+                                                    static_cast<std::size_t>(row)]);
   switch (k.element) {
     case DType::kE4m3:
       return scales::decode<scales::kE4m3Format>(from[place]) * scale / 256;

@@ -32,8 +32,8 @@ TEST(Lines, AlongTokensEveryLengthAndCode) {
   for (const DType dtype : {DType::kE4m3, DType::kE5m2, DType::kE2m1}) {
     for (const int vec : {16, 32}) {
       for (std::int64_t n = 0; n <= 256; n += n < 70 ? 1 : 31) {
-        std::vector<float> scales;
-        for (int b = 0; b < 16; ++b) scales.push_back(std::ldexp(1.0F, b - 7));
+        std::vector<float> scales(16);
+        for (int b = 0; b < 16; ++b) scales[b] = std::ldexp(1.0F, b - 7);
         std::vector<float> out(257, -77.0F);
         scale_along(dtype)(bytes.data(), scales.data(), vec, out.data(), n);
         for (std::int64_t i = 0; i < n; ++i) {
@@ -48,8 +48,8 @@ TEST(Lines, AlongTokensEveryLengthAndCode) {
 
 TEST(Lines, AcrossRowsEachElementHasItsOwnScale) {
   const auto bytes = all_bytes();
-  std::vector<float> scales;
-  for (int i = 0; i < 256; ++i) scales.push_back(std::ldexp(1.0F, i % 90 - 45));
+  std::vector<float> scales(256);
+  for (int i = 0; i < 256; ++i) scales[i] = std::ldexp(1.0F, i % 90 - 45);
   for (const DType dtype : {DType::kE4m3, DType::kE5m2}) {
     std::vector<float> out(256);
     scale_across(dtype)(bytes.data(), scales.data(), out.data(), 256);

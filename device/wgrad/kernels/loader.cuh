@@ -37,7 +37,7 @@ struct Loader {
 
   const Cta<kConfig>& cta;
   Pipeline<kConfig> pipeline;
-  u32 thread;
+  u32 thread = 0;
   StageCursor<kConfig> oldest{};
   u32 in_flight = 0;
 
