@@ -47,7 +47,7 @@ class SampleDrawer {
   }
 
   WgmmaSample draw() {
-    WgmmaSample s;
+    WgmmaSample s{};
     scale_ = static_cast<int>(random_.integer(-6, 6));
     for (auto& row : s.a)
       for (int k = 0; k < 16; ++k) row[k] = input(k, true);
