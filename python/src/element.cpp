@@ -85,11 +85,11 @@ Element element_of(const dlpack::DataType& dtype, bool padded) {
 
 Element element_of_dtype(nb::handle dtype) {
   // Guarded by the GIL; the keys are kept alive so that an address is never reused.
-  static auto* const seen = new std::unordered_map<PyObject*, Element>;
+  static auto* const kSeen = new std::unordered_map<PyObject*, Element>;
   const nb::object key = identity(dtype);
-  if (const auto hit = seen->find(key.ptr()); hit != seen->end()) return hit->second;
+  if (const auto hit = kSeen->find(key.ptr()); hit != kSeen->end()) return hit->second;
   const Element element = by_text(dtype);
-  seen->emplace(nb::object(key).release().ptr(), element);
+  kSeen->emplace(nb::object(key).release().ptr(), element);
   return element;
 }
 

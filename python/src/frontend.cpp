@@ -13,8 +13,8 @@ nb::object torch_frontend(const char* function) {
 
 void refuse_detached(const TensorView& view, const char* field) {
   if (!view.torch) return;
-  static PyObject* const flag_name = PyUnicode_InternFromString("requires_grad");
-  const nb::object flag = nb::steal(PyObject_GetAttr(view.object.ptr(), flag_name));
+  static PyObject* const kFlagName = PyUnicode_InternFromString("requires_grad");
+  const nb::object flag = nb::steal(PyObject_GetAttr(view.object.ptr(), kFlagName));
   if (!flag.is_valid()) throw nb::python_error();
   if (flag.ptr() != Py_True || !nb::cast<bool>(torch_frontend("grad_enabled")())) return;
   refuse({"requires-grad", field, "a tensor that requires grad",

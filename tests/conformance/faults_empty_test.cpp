@@ -22,10 +22,10 @@ TEST_P(FieldFaults, F001_EmptyExpertIsExactlyZero) {
 }
 
 TEST_P(FieldFaults, F003_EmptyExpertsAnywhereFinish) {
-  const std::vector<std::vector<std::int64_t>> kCounts = {
+  const std::vector<std::vector<std::int64_t>> all_counts = {
       {128, 0, 128, 0}, {0, 128, 128, 128}, {128, 128, 128, 0},
       {0, 0, 0, 128},   {128, 0, 0, 0},     {0, 128, 0, 0, 0, 0, 128, 0}};
-  for (const auto& counts : kCounts) {
+  for (const auto& counts : all_counts) {
     for (const Case& c : variants("bf16", 256, 256, counts)) ASSERT_TRUE(conforms(c));
   }
 }
@@ -65,11 +65,11 @@ TEST_P(FieldFaults, F006_EmptyExpertsOverwriteNan) {
 
 TEST_P(FieldFaults, F008_EmptyExpertsKeepWhatAccumulates) {
   // 7.0, and codes that any arithmetic would change: a NaN payload, -0, a subnormal.
-  const std::pair<DType, std::vector<std::uint32_t>> kStarts[] = {
+  const std::pair<DType, std::vector<std::uint32_t>> starts[] = {
       {DType::kF32, {0x40E00000, 0x7FA5A5A5, 0x80000000, 0x00000001}},
       {DType::kBf16, {0x40E0, 0x7FA5, 0x8000, 0x0001}},
       {DType::kF16, {0x4700, 0x7D5A, 0x8000, 0x0001}}};
-  for (const auto& [dtype, codes] : kStarts) {
+  for (const auto& [dtype, codes] : starts) {
     for (const std::uint32_t code : codes) {
       Case c = case_of("bf16", 32, 32, {32, 0, 32});
       c.problem.wgrad_dtype = dtype;
@@ -110,8 +110,8 @@ TEST_P(FieldFaults, F010_AnEmptyRankWithABufferOfSlack) {
 }
 
 TEST_P(FieldFaults, F011_StridesOfEmptyAndUnitAxesDoNotMatter) {
-  const std::vector<std::int64_t> kStrides = {1, 7, 13, 224};
-  for (const std::int64_t stride : kStrides) {
+  const std::vector<std::int64_t> strides = {1, 7, 13, 224};
+  for (const std::int64_t stride : strides) {
     for (const Case& c : variants("bf16", 224, 24, {0, 0})) {
       EXPECT_EQ(refusal(c, [stride](Operands& o) { o.a_ld = o.b_ld = stride; }), "");
     }

@@ -40,7 +40,7 @@ enum class Omit {
 struct Product {
   std::vector<std::uint16_t> a, b;  // (k, 64) each, MN-major
   std::vector<float> out;           // 64 x 64, twice: the box is written and stored two times
-  shared::TensorMap map_a, map_b, map_out;
+  shared::TensorMap map_a{}, map_b{}, map_out{};
 
   Product() : a(kBlocks * 64 * 64), b(a.size()), out(2 * 64 * kN, -1.0f) {
     for (std::size_t i = 0; i < a.size(); ++i) {

@@ -110,7 +110,7 @@ TEST(ProblemRules, RefuseStridesThatNoAddressReaches) {
 }
 
 TEST(ProblemRules, RefusePaddedDiscreteOutputs) {
-  const char* kSentence =
+  const char* sentence =
       "wgrad strides is padded; it must be (N, 1) for each expert of a discrete "
       "output";
   EXPECT_EQ(sentences(plain(),
@@ -118,13 +118,13 @@ TEST(ProblemRules, RefusePaddedDiscreteOutputs) {
                         p.output_mode = OutputMode::kDiscrete;
                         p.wgrad_row_pitch = 56;
                       }),
-            kSentence);
+            sentence);
   EXPECT_EQ(sentences(plain(),
                       [](Problem& p) {
                         p.output_mode = OutputMode::kDiscrete;
                         p.wgrad_expert_stride = 4096;
                       }),
-            kSentence);
+            sentence);
 }
 
 TEST(ProblemRules, RefuseOtherOutputAndAccumulatorDtypes) {
@@ -150,13 +150,13 @@ TEST(ProblemRules, RefuseTilingsOutsideTheContract) {
 }
 
 TEST(ProblemRules, RefuseClustersOutsideTheContract) {
-  const char* kNeed =
+  const char* need =
       "; it must be powers of two with a product of at most 16, M even when the tile's M is 256";
   const auto refuse = [&](Tiling t) {
     EXPECT_EQ(sentences(plain(), [t](Problem& p) { p.tiling = t; }),
               "cluster_shape_mn is (" + std::to_string(t.cluster_m) + ", " +
                   std::to_string(t.cluster_n) + ") with mma_tiler_mn (" + std::to_string(t.tile_m) +
-                  ", " + std::to_string(t.tile_n) + ")" + kNeed);
+                  ", " + std::to_string(t.tile_n) + ")" + need);
   };
   refuse({256, 128, 1, 1});
   refuse({128, 128, 3, 1});
@@ -167,26 +167,26 @@ TEST(ProblemRules, RefuseClustersOutsideTheContract) {
 }
 
 TEST(ProblemRules, RefuseDtypesThatFormNoFormat) {
-  const char* kNeed =
+  const char* need =
       "; it must be A and B both bfloat16 or both float16 without scale factors; float8_e4m3fn or "
       "float8_e5m2 with float8_e8m0fnu scale factors; or float4_e2m1fn_x2 with float8_e8m0fnu or "
       "float8_e4m3fn scale factors";
   EXPECT_EQ(sentences(plain(), [](Problem& p) { p.b_dtype = DType::kF16; }),
-            std::string("dtypes is A bfloat16, B float16, scale factors none") + kNeed);
+            std::string("dtypes is A bfloat16, B float16, scale factors none") + need);
   EXPECT_EQ(sentences(plain(), [](Problem& p) { p.a_dtype = p.b_dtype = DType::kF32; }),
-            std::string("dtypes is A float32, B float32, scale factors none") + kNeed);
+            std::string("dtypes is A float32, B float32, scale factors none") + need);
   EXPECT_EQ(sentences(plain(), [](Problem& p) { p.scales = ScaleSpec{}; }),
-            std::string("dtypes is A bfloat16, B bfloat16, scale factors float8_e8m0fnu") + kNeed)
+            std::string("dtypes is A bfloat16, B bfloat16, scale factors float8_e8m0fnu") + need)
       << "a 16-bit problem with scale factors never falls through to another format";
   EXPECT_EQ(
       sentences(mxfp8(), [](Problem& p) { p.scales->dtype = DType::kE4m3; }),
-      std::string("dtypes is A float8_e4m3fn, B float8_e5m2, scale factors float8_e4m3fn") + kNeed);
+      std::string("dtypes is A float8_e4m3fn, B float8_e5m2, scale factors float8_e4m3fn") + need);
   EXPECT_EQ(sentences(mxfp8(), [](Problem& p) { p.b_dtype = DType::kE2m1; }),
             std::string("dtypes is A float8_e4m3fn, B float4_e2m1fn_x2, scale factors "
                         "float8_e8m0fnu") +
-                kNeed);
+                need);
   EXPECT_EQ(sentences(mxfp8(), [](Problem& p) { p.scales.reset(); }),
-            std::string("dtypes is A float8_e4m3fn, B float8_e5m2, scale factors none") + kNeed);
+            std::string("dtypes is A float8_e4m3fn, B float8_e5m2, scale factors none") + need);
 }
 
 TEST(ProblemRules, RefuseVectorSizesOfOtherFormats) {
@@ -206,11 +206,11 @@ TEST(ProblemRules, NvFp4NeedsGlobalScales) {
 }
 
 TEST(ProblemRules, PackedFp4IsKMajor) {
-  const char* kNeed = " is MN-major; it must be K-major (tokens contiguous) for packed FP4";
+  const char* need = " is MN-major; it must be K-major (tokens contiguous) for packed FP4";
   EXPECT_EQ(sentences(nvfp4(), [](Problem& p) { p.a_major = Major::kMn; }),
-            std::string("a") + kNeed);
+            std::string("a") + need);
   EXPECT_EQ(sentences(nvfp4(), [](Problem& p) { p.b_major = Major::kMn; }),
-            std::string("b") + kNeed);
+            std::string("b") + need);
 }
 
 TEST(ProblemRules, ReportEveryBrokenRuleAtOnce) {
