@@ -2,7 +2,7 @@
 
 #include <sys/mman.h>
 
-#include <new>
+#include <stdexcept>
 
 namespace wgrad::emu {
 namespace {
@@ -28,7 +28,11 @@ boost::context::stack_context StackPool::take() {
   }
   void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) throw std::bad_alloc();
+  if (memory == MAP_FAILED) {
+    throw std::runtime_error(
+        "emulated GPU: no more stacks for its threads; each takes two of the mappings that a process "
+        "may have (vm.max_map_count): emulate fewer SMs");
+  }
   mprotect(memory, 4096, PROT_NONE);  // an overflow stops here instead of in a neighbour's stack
   boost::context::stack_context stack;
   stack.size = bytes_;
