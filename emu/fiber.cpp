@@ -30,7 +30,8 @@ boost::context::stack_context StackPool::take() {
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) {
     throw std::runtime_error(
-        "emulated GPU: no more stacks for its threads; each takes two of the mappings that a process "
+        "emulated GPU: no more stacks for its threads; each takes two of the mappings that a "
+        "process "
         "may have (vm.max_map_count): emulate fewer SMs");
   }
   mprotect(memory, 4096, PROT_NONE);  // an overflow stops here instead of in a neighbour's stack
