@@ -349,7 +349,8 @@ TEST(Machine, CopiesOfThreadsNeedAProxyFence) {
     return [fence_late] {
       const u32 t = arch::thread_index();
       if (t < 16)
-        arch::copy_async(arch::shared_base() + 16 * t, reinterpret_cast<u64>(source) + u64{16} * t, 16);
+        arch::copy_async(arch::shared_base() + 16 * t, reinterpret_cast<u64>(source) + u64{16} * t,
+                         16);
       arch::commit_copies();
       if (!fence_late) arch::fence_async_shared();
       arch::wait_copies<0>();
