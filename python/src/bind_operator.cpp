@@ -65,15 +65,17 @@ void run_call(CompiledCalls& self, H a, H b, H sfa, H sfb, H offsets, H wgrad, H
            options, pointers ? OutputForm::kPointers : OutputForm::kStacked, stream);
 }
 
+nb::tuple wgrad_shape(const Contract& c) {
+  return nb::make_tuple(c.problem.experts, c.problem.m, c.problem.n);
+}
+
 nb::tuple output_of_call(CompiledCalls& self, H a, H b, H sfa, H sfb, H offsets, H global_scale_a,
                          H global_scale_b, const Options& options) {
   const nb::handle none(Py_None);
-  const Problem& p =
-      self.find({a, b, sfa, sfb, offsets, none, none, global_scale_a, global_scale_b, none},
-                options)
-          ->contract()
-          .problem;
-  return nb::make_tuple(nb::make_tuple(p.experts, p.m, p.n), name(p.wgrad_dtype));
+  const auto compiled = self.find(
+      {a, b, sfa, sfb, offsets, none, none, global_scale_a, global_scale_b, none}, options);
+  const Contract& contract = compiled->contract();
+  return nb::make_tuple(wgrad_shape(contract), name(contract.problem.wgrad_dtype));
 }
 
 Support support_of(const Contract& self, Api api, const DeviceSpec* device) {
@@ -87,10 +89,6 @@ Explanation explanation_of(const Contract& self, Api api, const DeviceSpec* devi
   Explanation out = explain(self.problem, device != nullptr ? *device : device_at(self.place));
   for (Candidate& c : out.candidates) c.reasons = translate(api, std::move(c.reasons));
   return out;
-}
-
-nb::tuple wgrad_shape(const Contract& c) {
-  return nb::make_tuple(c.problem.experts, c.problem.m, c.problem.n);
 }
 
 nb::object fault(const Compiled& self) {
@@ -179,9 +177,7 @@ void bind_calls(nb::module_& module) {
       .def("output", output_of_call, nb::arg("a").none(), nb::arg("b").none(),
            nb::arg("sfa").none(), nb::arg("sfb").none(), nb::arg("offsets").none(),
            nb::arg("global_scale_a").none(), nb::arg("global_scale_b").none(), nb::arg("options"),
-           "((E, M, N), dtype name) of the output that a call needs; compiles as run() does.")
-      .def("clear", &CompiledCalls::clear, "Forgets all of them.")
-      .def("__len__", &CompiledCalls::size);
+           "((E, M, N), dtype name) of the output that a call needs; compiles as run() does.");
 }
 
 }  // namespace

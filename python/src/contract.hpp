@@ -62,8 +62,6 @@ class CompiledCalls {
            nanobind::handle stream);
   /// The operator of a call whose output is still to be made.
   std::shared_ptr<const Compiled> find(const Tensors& tensors, const Options& options);
-  void clear() noexcept { operators_.clear(); }
-  std::size_t size() const noexcept { return operators_.size(); }
 
  private:
   std::shared_ptr<const Compiled> find(const Call& call, const Options& options, OutputForm form);

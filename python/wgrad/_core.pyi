@@ -205,7 +205,6 @@ class Compiled:
 
 class CompiledCalls:
     def __init__(self) -> None: ...
-    def __len__(self) -> int: ...
     def run(
         self,
         a: Any,
@@ -233,7 +232,6 @@ class CompiledCalls:
         global_scale_b: Any,
         options: Options,
     ) -> tuple[tuple[int, int, int], str]: ...
-    def clear(self) -> None: ...
 
 def describe(
     api: Api,

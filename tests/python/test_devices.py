@@ -23,8 +23,8 @@ def call(device=0, **changes):
     }
 
 
-def describe(x, dy, offsets, out=None):
-    values = ((256, 256), None, None, "tensor2d", False, None, None, None, False, None, False, None)
+def describe(x, dy, offsets, out=None, sm_limit=None):
+    values = ((256, 256), None, None, "tensor2d", False, None, None, None, False, None, False, sm_limit)
     plain = options(*values)
     tensors = (x, dy, None, None, offsets, out, None, None, None)
     return _core.describe(_core.Api.NATURAL, *tensors, plain, False)
@@ -43,6 +43,11 @@ def test_another_device_is_another_operator():
     )
     keys = {describe(**call(device)).key for device in (0, 0, 1)}
     assert len(keys) == 2 and cpu.key not in keys
+
+
+def test_another_sm_limit_is_another_operator():
+    keys = {describe(**call(), sm_limit=limit).key for limit in (None, 8, 8, 16)}
+    assert len(keys) == 3
 
 
 def test_pinned_host_memory_is_host_memory():

@@ -59,12 +59,6 @@ WGRAD_DEVICE i32 load_global_i32(u64 address) {
 WGRAD_DEVICE u64 load_global_u64(u64 address) {
   return global_value<u64>(address);
 }
-WGRAD_DEVICE u32 load_global_u16(u64 address) {
-  return global_value<u16>(address);
-}
-WGRAD_DEVICE Chunk load_global(u64 address) {
-  return global_value<Chunk>(address);
-}
 WGRAD_DEVICE i32 compare_and_swap_global(u64 address, i32 expected, i32 desired) {
   return emu::compare_and_swap_global(address, expected, desired);
 }

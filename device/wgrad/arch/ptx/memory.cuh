@@ -64,18 +64,6 @@ WGRAD_DEVICE u64 load_global_u64(u64 address) {
   asm volatile("ld.global.nc.u64 %0, [%1];" : "=l"(value) : "l"(address));
   return value;
 }
-WGRAD_DEVICE u32 load_global_u16(u64 address) {
-  u16 value;
-  asm volatile("ld.global.nc.u16 %0, [%1];" : "=h"(value) : "l"(address));
-  return value;
-}
-WGRAD_DEVICE Chunk load_global(u64 address) {
-  Chunk c;
-  asm volatile("ld.global.nc.v4.b32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(c.word[0]), "=r"(c.word[1]), "=r"(c.word[2]), "=r"(c.word[3])
-               : "l"(address));
-  return c;
-}
 
 // Output elements: read and written by one thread, so ordinary accesses.
 WGRAD_DEVICE float load_output_f32(u64 address) {
