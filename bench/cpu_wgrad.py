@@ -11,7 +11,8 @@ Candidates, on the same threads and data, token-major x and dy:
           user would write where torch has no quick bfloat16 matmul for the CPU
   f32     one torch.mm an expert on float32 data and output, copies not counted
 and, with --formats, wgrad on block-scaled operands, FP8 token-major as bfloat16 is, and FP4 and
-bfloat16 both K-major, since FP4 is packed along tokens. They take turns within a repetition; the
+bfloat16 both K-major, since FP4 is packed along tokens. They take turns within a repetition, each
+after a pause and an untimed run, since the threads of the one before may still spin; the
 median counts. Ratios are the peer's time over wgrad's; for formats, time over bfloat16's time in the
 same major. `slower` at the end of a line marks a shape where wgrad lost to torch's bfloat16 loop.
 
@@ -33,6 +34,7 @@ import shapes as shape_file
 import torch
 import wgrad
 
+SETTLE_SECONDS = 0.02  # for the threads of another library to go to sleep
 FORMATS = ("mxfp8", "bf16-k", "mxfp4", "nvfp4")
 
 
@@ -98,12 +100,14 @@ def candidates(shape: shape_file.Shape, formats: bool) -> dict[str, Callable[[],
 def time_all(
     found: dict[str, Callable[[], object]], repeat: int, clock: Callable[[], float]
 ) -> dict[str, float]:
-    """Median milliseconds of each candidate, interleaved after one warm-up."""
+    """Median milliseconds of each candidate, interleaved."""
     for run in found.values():
         run()
     ms: dict[str, list[float]] = {name: [] for name in found}
     for _ in range(repeat):
         for name, run in found.items():
+            time.sleep(SETTLE_SECONDS)
+            run()
             start = clock()
             run()
             ms[name].append((clock() - start) * 1e3)

@@ -29,7 +29,7 @@ WGRAD_DEVICE void copy_ragged(u32 tile, u64 operand, const RaggedBlock& block, u
   }
 }
 
-// The ragged operands of stage after stage. A warp hands a stage over once its copies are there:
+// The ragged operands of stage after stage. A thread hands a stage over once its copies are there:
 // when later ones are on their way, or before it waits for anything.
 template <Config kConfig>
 struct Loader {
@@ -57,16 +57,14 @@ struct Loader {
     if (in_flight > kInFlight) hand_over<kInFlight>();
   }
 
-  // All lanes: every stage but the last kLeft.
+  // Every stage but the last kLeft.
   template <u32 kLeft>
   WGRAD_DEVICE void hand_over() {
     if (in_flight <= kLeft) return;
     arch::wait_copies<kLeft>();
     arch::fence_async_shared();
-    arch::warp_sync();
-    for (; in_flight > kLeft; --in_flight, oldest.advance()) {
-      if (arch::lane_index() == 0) arch::barrier_arrive(pipeline.full(oldest.slot));
-    }
+    for (; in_flight > kLeft; --in_flight, oldest.advance())
+      arch::barrier_arrive(pipeline.full(oldest.slot));
   }
 
   // All lanes, before they wait for `barrier`: whoever is to complete it may need the stages in

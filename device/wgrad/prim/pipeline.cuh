@@ -1,8 +1,8 @@
 // The operand pipeline: stages that the producer fills and the math warpgroups drain, a counted
 // protocol.
 //
-//   full[s]: completes when a stage's bytes have landed. One arrival of the copying thread, one of
-//   each loader warp.
+//   full[s]: completes when a stage's bytes have landed. One arrival of the thread that drives the
+//   copy engine, one of each thread that copies.
 //
 //   empty[s]: completes when no one reads the stage any more. One arrival of each math warp of
 //   every CTA it was sent to.
@@ -43,7 +43,7 @@ struct Pipeline {
   static constexpr u32 kReaders =
       uses_multicast(kConfig) ? 2 : 1;  // CTAs that read a stage's multicast part
   static constexpr u32 kFullArrivals =
-      (uses_tma(kConfig) ? 1 : 0) + (uses_loader(kConfig) ? u32{kWarpgroupThreads} / 32 : 0);
+      (uses_tma(kConfig) ? 1 : 0) + (uses_loader(kConfig) ? u32{kWarpgroupThreads} : 0);
   static constexpr u32 kEmptyArrivals =
       u32(warpgroups_per_tile(kConfig)) * (kWarpgroupThreads / 32) * kReaders;
 
