@@ -53,15 +53,19 @@ Cta::Cta(Cluster& owner, std::uint32_t rank_in_cluster, std::uint32_t index)
 }
 
 std::uint32_t Cta::offset(std::uint32_t address, std::uint32_t size, const char* action) const {
-  const std::uint32_t local =
-      address >> kRankShift == rank + 1 ? address & ((1u << kRankShift) - 1) : address;
-  if (local < base || local - base + size > bytes.size()) {
+  if (address != unmapped(address)) {
+    throw FaultError(
+        FaultKind::kOutOfBounds,
+        fmt::format("{} at {:#x}, an address from map_to_rank, of the CTA's own memory", action,
+                    address));
+  }
+  if (address < base || address - base + size > bytes.size()) {
     throw FaultError(
         FaultKind::kOutOfBounds,
         fmt::format("{} of {} bytes at shared address {:#x}; this CTA has {} from {:#x}", action,
                     size, address, bytes.size(), base));
   }
-  return local - base;
+  return address - base;
 }
 
 std::string Cta::describe(std::uint32_t at) const {

@@ -25,6 +25,9 @@ inline constexpr std::uint32_t kMaxBulkThreads = 16;   // threads of a CTA that 
 inline constexpr std::uint32_t kRegisterFile = 65536;  // of an SM
 inline constexpr std::uint32_t kRankShift =
     24;  // shared::cluster addresses: (rank + 1) << 24 | address
+constexpr std::uint32_t unmapped(std::uint32_t address) {
+  return address & ((1u << kRankShift) - 1);
+}
 
 struct Cta;
 class Cluster;
@@ -390,6 +393,9 @@ void converge(Thread& thread, const char* what);
 
 /// In a programmatic launch, global memory may be used only after grid_dependency_wait().
 void check_dependency(const Thread& thread);
+
+/// The CTA that an address from map_to_rank belongs to; throws once it has exited.
+Cta& mapped_cta(Thread& thread, std::uint32_t address, const char* action);
 
 // What a thread's exit checks and releases.
 void leave(Thread& thread);

@@ -32,21 +32,6 @@ void check_made(const Cta& cta, const Mbarrier& barrier, const Thread& thread, c
   }
 }
 
-Cta& owner(Thread& thread, std::uint32_t address) {
-  const std::uint32_t rank = address >> kRankShift;
-  if (rank == 0) return *thread.cta;
-  if (rank > thread.cluster->size()) {
-    throw FaultError(FaultKind::kOutOfBounds,
-                     fmt::format("shared::cluster address {:#x} of no CTA", address));
-  }
-  Cta& cta = thread.cluster->cta(rank - 1);
-  if (cta.live == 0) {
-    throw FaultError(FaultKind::kIllegal,
-                     fmt::format("arrival at a barrier of CTA {}, which has exited", cta.block));
-  }
-  return cta;
-}
-
 void arrive(Cta& cta, Mbarrier& barrier, Thread& thread) {
   if (barrier.pending == 0) {
     throw FaultError(FaultKind::kIllegal,
@@ -56,6 +41,25 @@ void arrive(Cta& cta, Mbarrier& barrier, Thread& thread) {
   barrier.gate.release(thread.clock);
   --barrier.pending;
   complete_if_done(cta, barrier);
+}
+
+bool try_wait(std::uint32_t address, std::uint32_t parity) {
+  Thread& thread = me();
+  Cta& cta = *thread.cta;
+  thread.cluster->checkpoint(thread, Cost::kTryWait);
+  Mbarrier& barrier = cta.barrier(address, "wait");
+  check_made(cta, barrier, thread, "wait");
+  if ((barrier.phase & 1) == (parity & 1)) {
+    if (!thread.cluster->timed() && thread.cluster->random().below(8) == 0)
+      return false;  // the hardware's time limit may pass at any moment
+    barrier.waiting.push_back(&thread);
+    thread.cluster->block(thread, {WaitKind::kMbarrier, barrier.offset, parity & 1});
+    // Another phase may have completed meanwhile: as on the hardware, whoever looks late sees only
+    // the parity.
+    if ((barrier.phase & 1) == (parity & 1)) return false;
+  }
+  barrier.gate.acquire(thread.clock);
+  return true;
 }
 
 }  // namespace
@@ -124,8 +128,17 @@ void barrier_init_fence() {
 void barrier_arrive(std::uint32_t address) {
   Thread& thread = me();
   thread.cluster->checkpoint(thread);
-  Cta& cta = owner(thread, address);
+  Cta& cta = *thread.cta;
   Mbarrier& barrier = cta.barrier(address, "arrival");
+  check_made(cta, barrier, thread, "arrival");
+  arrive(cta, barrier, thread);
+}
+
+void barrier_arrive_cluster(std::uint32_t address, bool /*release*/) {
+  Thread& thread = me();
+  thread.cluster->checkpoint(thread);
+  Cta& cta = mapped_cta(thread, address, "arrival");
+  Mbarrier& barrier = cta.barrier(unmapped(address), "arrival");
   check_made(cta, barrier, thread, "arrival");
   if (&cta != thread.cta) require_fenced(cta, barrier, thread, "arrival from another CTA");
   arrive(cta, barrier, thread);
@@ -134,7 +147,7 @@ void barrier_arrive(std::uint32_t address) {
 void barrier_arrive_expect(std::uint32_t address, std::uint32_t bytes) {
   Thread& thread = me();
   thread.cluster->checkpoint(thread);
-  Cta& cta = owner(thread, address);
+  Cta& cta = *thread.cta;
   Mbarrier& barrier = cta.barrier(address, "arrival");
   check_made(cta, barrier, thread, "arrival");
   barrier.bytes += bytes;
@@ -172,22 +185,11 @@ bool barrier_test(std::uint32_t address, std::uint32_t parity) {
 }
 
 bool barrier_try_wait(std::uint32_t address, std::uint32_t parity) {
-  Thread& thread = me();
-  Cta& cta = *thread.cta;
-  thread.cluster->checkpoint(thread, Cost::kTryWait);
-  Mbarrier& barrier = cta.barrier(address, "wait");
-  check_made(cta, barrier, thread, "wait");
-  if ((barrier.phase & 1) == (parity & 1)) {
-    if (!thread.cluster->timed() && thread.cluster->random().below(8) == 0)
-      return false;  // the hardware's time limit may pass at any moment
-    barrier.waiting.push_back(&thread);
-    thread.cluster->block(thread, {WaitKind::kMbarrier, barrier.offset, parity & 1});
-    // Another phase may have completed meanwhile: as on the hardware, whoever looks late sees only
-    // the parity.
-    if ((barrier.phase & 1) == (parity & 1)) return false;
-  }
-  barrier.gate.acquire(thread.clock);
-  return true;
+  return try_wait(address, parity);
+}
+
+bool barrier_try_wait_cluster(std::uint32_t address, std::uint32_t parity) {
+  return try_wait(address, parity);
 }
 
 }  // namespace wgrad::emu

@@ -21,7 +21,7 @@ std::uint32_t checked_offset(const Cta& cta, std::uint32_t address, std::uint32_
     throw FaultError(FaultKind::kMisaligned,
                      fmt::format("{} of {} bytes at {}", action, bytes, cta.describe(at)));
   }
-  if (cta.barrier_at[at / 8] != 0) {
+  if (cta.barrier_at[at / 8] != 0 || cta.barrier_at[(at + bytes - 1) / 8] != 0) {
     throw FaultError(FaultKind::kIllegal,
                      fmt::format("ordinary {} of an mbarrier at {}", action, cta.describe(at)));
   }
@@ -73,6 +73,22 @@ std::uint32_t map_to_rank(std::uint32_t address, std::uint32_t rank) {
   return (rank + 1) << kRankShift | (thread.cluster->cta(rank).base + at);
 }
 
+Cta& mapped_cta(Thread& thread, std::uint32_t address, const char* action) {
+  const std::uint32_t rank = address >> kRankShift;
+  if (rank == 0) return *thread.cta;
+  if (rank > thread.cluster->size()) {
+    throw FaultError(FaultKind::kOutOfBounds,
+                     fmt::format("shared::cluster address {:#x} of no CTA", address));
+  }
+  Cta& cta = thread.cluster->cta(rank - 1);
+  if (cta.live == 0) {
+    throw FaultError(
+        FaultKind::kIllegal,
+        fmt::format("{} in the shared memory of CTA {}, which has exited", action, cta.block));
+  }
+  return cta;
+}
+
 void load_shared(std::uint32_t address, void* value, std::uint32_t bytes) {
   Thread& thread = me();
   thread.cluster->checkpoint(thread, Cost::kSharedLoad);
@@ -90,6 +106,20 @@ void store_shared(std::uint32_t address, const void* value, std::uint32_t bytes)
   const std::uint32_t at = checked_offset(cta, address, bytes, "store");
   cta.shadow.write({thread.agent, thread.clock.now, byte_mask(at, bytes)}, thread.clock.view(),
                    at / kGranule);
+  std::memcpy(&cta.bytes[at], value, bytes);
+}
+
+void store_shared_cluster(std::uint32_t address, const void* value, std::uint32_t bytes) {
+  Thread& thread = me();
+  thread.cluster->checkpoint(thread);
+  Cta& cta = mapped_cta(thread, address, "store");
+  const std::uint32_t at = checked_offset(cta, unmapped(address), bytes, "store");
+  try {
+    cta.shadow.write({thread.agent, thread.clock.now, byte_mask(at, bytes)}, thread.clock.view(),
+                     at / kGranule);
+  } catch (const ShadowError& error) {
+    throw FaultError(error.kind(), cta.describe(at) + ": " + error.what());
+  }
   std::memcpy(&cta.bytes[at], value, bytes);
 }
 

@@ -423,6 +423,96 @@ TEST(Machine, ClustersMeetAndReachEachOther) {
   EXPECT_TRUE(found);
 }
 
+// Each thread stores 16 bytes into the other CTA, tells it, waits and reads what came.
+enum class Told { kNot, kByBarrier, kByClusterSync };
+Lab remote_stores(Told told) {
+  Lab lab([told] {
+    const u32 t = arch::thread_index(), rank = arch::cluster_rank();
+    if (t == 0) {
+      arch::barrier_init(barrier(2), 64);
+      arch::barrier_init_fence();
+    }
+    arch::cluster_sync();
+    const u32 value = 64 * (rank ^ 1) + (63 - t);  // of who writes what this thread reads
+    arch::store_shared_cluster(arch::map_to_rank(slot(4 * t), rank ^ 1),
+                               {{64 * rank + t, 1, 2, t}});
+    if (told == Told::kByBarrier) {
+      arch::barrier_arrive_release_cluster(arch::map_to_rank(barrier(2), rank ^ 1));
+      arch::barrier_wait_cluster(barrier(2), 0);
+    }
+    if (told == Told::kByClusterSync) arch::cluster_sync();
+    const arch::Chunk c = arch::load_shared(slot(4 * (63 - t)));
+    if (c.word[0] != value || c.word[1] != 1 || c.word[2] != 2 || c.word[3] != 63 - t)
+      throw FaultError(FaultKind::kIllegal, "wrong bytes");
+    arch::cluster_sync();
+  });
+  lab.launch.ctas = 4;
+  lab.launch.cluster_size = 2;
+  return lab;
+}
+
+TEST(Machine, StoresIntoAnotherCtaLandThere) {
+  remote_stores(Told::kByBarrier).ends_well();
+  remote_stores(Told::kByClusterSync).ends_well();
+}
+
+TEST(Machine, AStoreIntoAnotherCtaIsARaceForWhoDoesNotWait) {
+  Lab lab = remote_stores(Told::kNot);
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const auto f = lab.fault(seed);
+    ASSERT_TRUE(f);  // a race, or where the reader came first: bytes that nobody wrote yet
+    EXPECT_TRUE(f->kind == FaultKind::kRace || f->kind == FaultKind::kUninitialised) << f->text();
+  }
+  // The reader comes before the writer.
+  Lab reader([] {
+    const u32 t = arch::thread_index(), rank = arch::cluster_rank();
+    if (t == 5) arch::store_shared(slot(0), {{1, 2, 3, 4}});
+    arch::cluster_sync();
+    if (rank == 1 && t == 7) arch::load_shared(slot(0));
+    if (rank == 0 && t == 9)
+      arch::store_shared_cluster(arch::map_to_rank(slot(0), 1), {{5, 6, 7, 8}});
+    arch::cluster_sync();
+  });
+  reader.launch.ctas = reader.launch.cluster_size = 2;
+  reader.fails(FaultKind::kRace, "CTA 1 data[0] + 0x0");
+}
+
+TEST(Machine, AStoreIntoAnotherCtaIsRefusedWhereItCannotLand) {
+  const auto lab = [](std::function<void()> kernel) {
+    Lab l(std::move(kernel));
+    l.launch.ctas = l.launch.cluster_size = 2;
+    return l;
+  };
+  const auto store = [](u32 address) { arch::store_shared_cluster(address, {{1, 2, 3, 4}}); };
+  lab([=] {
+    store(arch::map_to_rank(slot(1), 1));
+  }).fails(FaultKind::kMisaligned, "store of 16 bytes");
+  lab([=] { store(arch::map_to_rank(slot(0), 1) + 8192); }).fails(FaultKind::kOutOfBounds);
+  lab([=] {
+    arch::store_shared(arch::map_to_rank(slot(0), 1), {});
+  }).fails(FaultKind::kOutOfBounds, "map_to_rank");
+  lab([=] {
+    if (arch::thread_index() == 0) arch::barrier_init(barrier(1), 1);
+    arch::cluster_sync();
+    store(arch::map_to_rank(barrier(0), arch::cluster_rank() ^ 1));
+  }).fails(FaultKind::kIllegal, "ordinary store of an mbarrier");
+  // Rank 1 leaves at once.
+  Lab late = lab([=] {
+    if (arch::cluster_rank() == 1) return;
+    for (u32 i = 0; i < 400; ++i) arch::warp_sync();
+    store(arch::map_to_rank(slot(4 * arch::thread_index()), 1));
+  });
+  bool found = false;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const auto f = late.fault(seed);
+    if (!f) continue;
+    found = true;
+    EXPECT_EQ(name(f->kind), std::string("illegal instruction")) << f->text();
+    EXPECT_NE(f->text().find("CTA 1, which has exited"), std::string::npos) << f->text();
+  }
+  EXPECT_TRUE(found);
+}
+
 TEST(Machine, CtasThatWaitForEachOtherThroughMemoryMove) {
   std::vector<std::uint32_t> flags(1, 0);
   const auto address = reinterpret_cast<u64>(flags.data());

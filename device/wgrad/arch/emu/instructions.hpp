@@ -36,6 +36,7 @@ std::uint32_t shared_base();
 std::uint32_t map_to_rank(std::uint32_t address, std::uint32_t rank);
 void load_shared(std::uint32_t address, void* value, std::uint32_t bytes);
 void store_shared(std::uint32_t address, const void* value, std::uint32_t bytes);
+void store_shared_cluster(std::uint32_t mapped_address, const void* value, std::uint32_t bytes);
 void load_global(std::uint64_t address, void* value, std::uint32_t bytes);
 void store_global(std::uint64_t address, const void* value, std::uint32_t bytes);
 std::int32_t compare_and_swap_global(std::uint64_t address, std::int32_t expected,
@@ -52,9 +53,13 @@ void load_matrices(std::uint32_t row_address, std::uint32_t* words);
 // mbarriers.
 void barrier_init(std::uint32_t barrier, std::uint32_t arrivals);
 void barrier_init_fence();
-void barrier_arrive(std::uint32_t barrier);  // of any CTA of the cluster
+void barrier_arrive(std::uint32_t barrier);
+// At a barrier of any CTA of the cluster. `release`: at the cluster's scope.
+void barrier_arrive_cluster(std::uint32_t mapped_barrier, bool release);
 void barrier_arrive_expect(std::uint32_t barrier, std::uint32_t bytes);
 bool barrier_try_wait(std::uint32_t barrier, std::uint32_t parity);
+// Acquires at the cluster's scope.
+bool barrier_try_wait_cluster(std::uint32_t barrier, std::uint32_t parity);
 bool barrier_test(std::uint32_t barrier, std::uint32_t parity);
 
 // The copy engine. Coordinates innermost first, as many as the map's rank.

@@ -71,7 +71,10 @@ WGRAD_DEVICE void barrier_arrive_expect(u32 barrier, u32 bytes) {
   emu::barrier_arrive_expect(barrier, bytes);
 }
 WGRAD_DEVICE void barrier_arrive_cluster(u32 barrier) {
-  emu::barrier_arrive(barrier);
+  emu::barrier_arrive_cluster(barrier, false);
+}
+WGRAD_DEVICE void barrier_arrive_release_cluster(u32 barrier) {
+  emu::barrier_arrive_cluster(barrier, true);
 }
 WGRAD_DEVICE bool barrier_try_wait(u32 barrier, u32 parity) {
   return emu::barrier_try_wait(barrier, parity);
@@ -81,6 +84,10 @@ WGRAD_DEVICE bool barrier_test(u32 barrier, u32 parity) {
 }
 WGRAD_DEVICE void barrier_wait(u32 barrier, u32 parity) {
   while (!barrier_try_wait(barrier, parity)) {
+  }
+}
+WGRAD_DEVICE void barrier_wait_cluster(u32 barrier, u32 parity) {
+  while (!emu::barrier_try_wait_cluster(barrier, parity)) {
   }
 }
 

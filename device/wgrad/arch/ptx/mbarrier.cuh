@@ -31,6 +31,13 @@ WGRAD_DEVICE void barrier_arrive_cluster(u32 barrier) {
   asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 
+// The same, and what this thread did or knows of in the cluster's shared memory comes before
+// whatever follows a barrier_wait_cluster() for the phase.
+WGRAD_DEVICE void barrier_arrive_release_cluster(u32 barrier) {
+  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(barrier)
+               : "memory");
+}
+
 WGRAD_DEVICE bool barrier_try_wait(u32 barrier, u32 parity) {
   u32 done;
   asm volatile(
@@ -54,6 +61,20 @@ WGRAD_DEVICE bool barrier_test(u32 barrier, u32 parity) {
       : "r"(barrier), "r"(parity)
       : "memory");
   return done != 0;
+}
+
+// Until the phase of this parity, to which other CTAs released their stores, has completed.
+WGRAD_DEVICE void barrier_wait_cluster(u32 barrier, u32 parity) {
+  u32 done;
+  do {
+    asm volatile(
+        "{\n.reg .pred p;\n"
+        "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\n"
+        "selp.u32 %0, 1, 0, p;\n}"
+        : "=r"(done)
+        : "r"(barrier), "r"(parity)
+        : "memory");
+  } while (done == 0);
 }
 
 // Until the phase of this parity has completed.
