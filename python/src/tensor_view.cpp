@@ -63,9 +63,12 @@ std::string strides_text(const TensorView& view) {
 
 std::string dtype_text(const TensorView& view) {
   if (view.element != Element::kOther) return std::string(name(view.element));
-  if (!nb::hasattr(view.object, "dtype")) return "of an unknown dtype";
-  const nb::object dtype = view.object.attr("dtype");
-  return nb::cast<std::string>(nb::str(dtype));
+  const auto text = [&](const char* attribute) {
+    return nb::cast<std::string>(nb::str(nb::object(view.object.attr(attribute))));
+  };
+  if (nb::hasattr(view.object, "dtype")) return text("dtype");
+  if (nb::hasattr(view.object, "format")) return "of buffer format '" + text("format") + "'";
+  return "of an unknown dtype";
 }
 
 }  // namespace wgrad::python

@@ -129,7 +129,7 @@ def swizzle_scales(scales: Any, offsets: Any, sf_vec_size: int, *, padding: int 
 
     Args:
         scales: (rows, cols) array or CPU tensor of one-byte scale factors; expert e's columns
-            follow those of e-1 without padding.
+            follow those of e-1 without padding. Columns past the last expert's are left out.
         offsets: (E,) int32, the cumulative ends of the experts.
         sf_vec_size: tokens a scale factor covers.
         padding: byte written where the layout pads.
@@ -145,8 +145,12 @@ def swizzle_scales(scales: Any, offsets: Any, sf_vec_size: int, *, padding: int 
         raise refuse("scales", f"of shape {data.shape}", "2-D, (rows, cols), rows 1 or more")
     rows = data.shape[0]
     vec_size = _whole(sf_vec_size, "sf_vec_size", 1, 128)
+    cols = _core.scale_cols(offsets, vec_size, "compact")
+    if data.shape[1] < cols:
+        need = f"at least {cols} columns wide for these offsets"
+        raise refuse("scales", f"of shape {data.shape}", need)
     flat = _core.swizzle_scales(
-        data, rows, offsets, vec_size, _whole(padding, "padding", 0, 255)
+        data[:, :cols].copy(), rows, offsets, vec_size, _whole(padding, "padding", 0, 255)
     )
     return _like(flat.reshape(-(-rows // 128) * 128, -1), scales)
 
@@ -159,7 +163,12 @@ def unswizzle_scales(scales: Any, rows: int, offsets: Any, sf_vec_size: int) -> 
     """
     vec_size = _whole(sf_vec_size, "sf_vec_size", 1, 128)
     rows = _whole(rows, "rows", 1, 2**31 - 1)
-    flat = _core.unswizzle_scales(_as_bytes(scales), rows, offsets, vec_size)
+    data = _as_bytes(scales)
+    need = -(-rows // 128) * 128 * _core.scale_cols(offsets, vec_size, "swizzled")
+    if data.size < need:
+        enough = f"at least {need} bytes long for these rows and offsets"
+        raise refuse("scales", f"{data.size} bytes long", enough)
+    flat = _core.unswizzle_scales(data, rows, offsets, vec_size)
     return _like(flat.reshape(rows, -1), scales)
 
 

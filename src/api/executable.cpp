@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "api/choice.hpp"
+#include "core/counted.hpp"
 #include "plan/sm90_timeline.hpp"
 #include "validate/operand_rules.hpp"
 #include "wgrad/errors.hpp"
@@ -44,10 +45,14 @@ void Executable::run(const Operands& operands) const {
 }
 
 Timeline Executable::timeline(std::span<const std::byte> workspace) const {
-  if (!state_->traced) throw ValueError("wgrad: trace is false; only a traced run has a timeline");
-  if (static_cast<std::int64_t>(workspace.size()) < workspace_bytes()) {
-    throw ValueError(fmt::format("wgrad: workspace has {} bytes; it must have at least {}",
-                                 workspace.size(), workspace_bytes()));
+  if (!state_->traced) {
+    throw ValueError("wgrad: trace is false; it must be true: only a traced run has a timeline");
+  }
+  const auto given = static_cast<std::int64_t>(workspace.size());
+  if (given < workspace_bytes()) {
+    throw ValueError(fmt::format("wgrad: workspace is {}; it must be at least {}",
+                                 core::counted(given, "byte"),
+                                 core::counted(workspace_bytes(), "byte")));
   }
   return plan::timeline(state_->plan, workspace);
 }

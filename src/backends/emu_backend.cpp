@@ -150,9 +150,11 @@ class EmuBackend final : public Backend {
                     const DeviceSpec& device) const override {
     const auto kernels = usable(emu_traced_kernels(), problem, device);
     if (kernels.empty()) {
-      throw RuntimeError(fmt::format(
-          "wgrad: problem is none that the {} traced kernels of the emu backend compute",
-          emu_traced_kernels().size()));
+      throw RuntimeError(
+          fmt::format("wgrad: problem is a combination of types, majors and modes; it must be one "
+                      "of the {} that "
+                      "the emulator's traced kernels were compiled for",
+                      emu_traced_kernels().size()));
     }
     const plan::Sm90Config planned = plan::sm90_candidates(problem, device).front().config;
     const auto exact = std::find_if(kernels.begin(), kernels.end(), [&](const EmuKernel* k) {

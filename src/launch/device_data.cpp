@@ -18,10 +18,8 @@ void refuse_capture(const DriverApi& api, CuStream stream) {
   if (status == kCuCaptureNone) return;
   throw RuntimeError(
       "wgrad: validation of device data is on (validate_device_data or WGRAD_VALIDATE) and stream "
-      "is "
-      "being captured into a CUDA graph; it must not be: validation reads the offsets back and "
-      "waits "
-      "for them");
+      "is being captured into a CUDA graph; it must not be: validation reads the offsets back and "
+      "waits for them");
 }
 
 template <typename T>

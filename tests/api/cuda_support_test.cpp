@@ -4,6 +4,7 @@
 #include <string>
 
 #include "plan/hopper.hpp"
+#include "support/refusal.hpp"
 #include "wgrad/errors.hpp"
 #include "wgrad/executable.hpp"
 #include "wgrad/explain.hpp"
@@ -54,8 +55,9 @@ TEST(CudaSupport, ExplainsEveryCandidate) {
 
 TEST(CudaSupport, WithoutADeviceEveryCallSaysSo) {
   if (cuda_device_count() > 0) GTEST_SKIP() << "this machine has a CUDA device";
-  EXPECT_THROW(cuda_device(0), RuntimeError);
-  EXPECT_THROW(prepare(plain(), hopper()), RuntimeError);
+  const std::string missing = test::refusal<RuntimeError>([] { cuda_device(0); });
+  EXPECT_NE(missing.find("install one of CUDA 12.0 or later"), std::string::npos) << missing;
+  EXPECT_EQ(test::refusal<RuntimeError>([] { prepare(plain(), hopper()); }), missing);
   const Toolchain toolchain = find_toolchain();
   EXPECT_TRUE(toolchain.driver.empty());
   EXPECT_NE(toolchain.driver_missing.find("wgrad: "), std::string::npos);
@@ -63,7 +65,8 @@ TEST(CudaSupport, WithoutADeviceEveryCallSaysSo) {
 
 TEST(CudaSupport, ATypicalDeviceIsOneThatKernelsExistFor) {
   EXPECT_TRUE(check_support(plain(), typical_cuda_device(90)));
-  EXPECT_THROW(typical_cuda_device(100), RuntimeError);
+  EXPECT_EQ(test::refusal<RuntimeError>([] { typical_cuda_device(100); }),
+            "wgrad: arch is 100; it must be 90 (Hopper): there are no kernels for others yet");
 }
 
 }  // namespace

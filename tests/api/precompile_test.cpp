@@ -7,6 +7,7 @@
 
 #include "jit/nvrtc_fixture.hpp"
 #include "jit/temporary_folder.hpp"
+#include "support/refusal.hpp"
 #include "wgrad/errors.hpp"
 
 namespace wgrad {
@@ -79,11 +80,16 @@ TEST_F(Precompile, RefusesWhatCannotRun) {
   Problem p = plain();
   p.n = 1022;
   const std::vector<Problem> misaligned = {p};
-  EXPECT_THROW(precompile(misaligned, typical_cuda_device(90)), ValueError);
+  EXPECT_EQ(
+      test::refusal<ValueError>([&] { precompile(misaligned, typical_cuda_device(90)); }),
+      "wgrad: wgrad row pitch is 1022 elements (2044 bytes) for N = 1022; it must be at least "
+      "N and a multiple of 16 bytes");
   DeviceSpec blackwell = typical_cuda_device(90);
   blackwell.arch = 100;
   const std::vector<Problem> problems = {plain()};
-  EXPECT_THROW(precompile(problems, blackwell), RuntimeError);
+  EXPECT_EQ(test::refusal<RuntimeError>([&] { precompile(problems, blackwell); }),
+            "wgrad: compute capability is 10.0; it must be 9.0 (Hopper): there is no kernel for SM "
+            "10.0 yet");
   EXPECT_EQ(entries(), 0U);
 }
 

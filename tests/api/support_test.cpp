@@ -164,6 +164,15 @@ TEST(Support, MissingCapabilitiesAreNotBadArguments) {
   EXPECT_THROW(throw_if_unsupported(check_support(bad, gpu(70))), ValueError);
 }
 
+TEST(Support, ABackendRefusesDevicesOfAnotherKindByName) {
+  const Problem p = problem(random_case(1));
+  for (const std::string& name : {std::string("reference"), std::string("cpu")}) {
+    if (!check_support(p, host_spec(), name)) continue;  // a build may leave it out
+    EXPECT_EQ(sentences(check_support(p, gpu(90), name).reasons),
+              "device is a GPU written by hand; it must be a CPU for the " + name + " backend");
+  }
+}
+
 TEST(Support, ABackendCanBeAskedForByName) {
   const Problem p = problem(random_case(1));
   EXPECT_TRUE(check_support(p, host_spec(), "reference"));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "support/refusal.hpp"
 #include "wgrad/errors.hpp"
 
 namespace wgrad::bench {
@@ -59,7 +60,13 @@ TEST(CumulativeEnds, SumAndStayInRange) {
   const std::vector<std::int64_t> counts = {3, 0, 4};
   EXPECT_EQ(cumulative_ends(counts), (std::vector<std::int32_t>{3, 3, 7}));
   const std::vector<std::int64_t> too_many = {2147483647, 1};
-  EXPECT_THROW(cumulative_ends(too_many), ValueError);
+  EXPECT_EQ(test::refusal<ValueError>([&] { cumulative_ends(too_many); }),
+            "wgrad: counts are 2147483648 tokens in sum at expert 1; they must be non-negative and "
+            "at most 2147483647");
+  const std::vector<std::int64_t> negative = {8, -1};
+  EXPECT_EQ(test::refusal<ValueError>([&] { cumulative_ends(negative); }),
+            "wgrad: counts are 7 tokens in sum at expert 1; they must be non-negative and at most "
+            "2147483647");
 }
 
 }  // namespace

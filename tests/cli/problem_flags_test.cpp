@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/refusal.hpp"
 #include "wgrad/errors.hpp"
 
 namespace wgrad::cli {
@@ -63,25 +64,42 @@ TEST(ProblemFlags, CountsGiveExpertsAndTokens) {
   EXPECT_FALSE(choices[0].named);
 }
 
+std::string refused(const ProblemFlags& flags) {
+  return test::refusal<ValueError>([&] {
+    for (const ShapeChoice& choice : chosen_shapes(flags)) make_problem(flags, choice.shape);
+  });
+}
+
 TEST(ProblemFlags, NothingIsSilentlyIgnored) {
   ProblemFlags flags = by_hand();
   flags.names = {"olmoe"};
-  EXPECT_THROW(chosen_shapes(flags), ValueError);
+  EXPECT_EQ(refused(flags),
+            "wgrad: shapes are given by name and by --experts/--m/--n/--tokens/--counts; they must "
+            "be given one way");
+  const char* counts =
+      "wgrad: --counts says which tokens each expert has; leave out --experts, --tokens, "
+      "--distribution and --scale";
   flags = by_hand();
   flags.tokens = 8;
-  EXPECT_THROW(chosen_shapes(flags), ValueError);
+  EXPECT_EQ(refused(flags), counts);
   flags = by_hand();
   flags.scale = "0.5";
-  EXPECT_THROW(chosen_shapes(flags), ValueError);
+  EXPECT_EQ(refused(flags), counts);
   flags = by_hand();
   flags.n = 0;
-  EXPECT_THROW(chosen_shapes(flags), ValueError);
+  EXPECT_EQ(refused(flags),
+            "wgrad: a shape by hand needs --m, --n and either --counts or --experts and --tokens");
   flags = {};
   flags.distribution = "zipf";
-  EXPECT_THROW(chosen_shapes(flags), ValueError);
+  EXPECT_EQ(refused(flags),
+            "wgrad: --distribution is for a shape by hand; named shapes have their own");
   flags = {};
   flags.global_scale = true;
-  EXPECT_THROW(make_problem(flags, kShape), ValueError);
+  EXPECT_EQ(refused(flags),
+            "wgrad: --global-scale and --scale-layout need a block-scaled --format; it is bf16");
+  flags = {};
+  flags.shapes_file = "/no/such/shapes";
+  EXPECT_EQ(refused(flags), "wgrad: --shapes-file /no/such/shapes cannot be read");
 }
 
 TEST(ProblemFlags, ScaleIsAutomaticForNamedShapesOnly) {
@@ -94,7 +112,9 @@ TEST(ProblemFlags, ScaleIsAutomaticForNamedShapesOnly) {
   EXPECT_EQ(scale_factor(flags, false), std::nullopt);
   for (const char* bad : {"0", "-1", "1.5", "half", "1x", "nan"}) {
     flags.scale = bad;
-    EXPECT_THROW(scale_factor(flags, true), ValueError) << bad;
+    EXPECT_EQ(
+        test::refusal<ValueError>([&] { scale_factor(flags, true); }),
+        std::string("wgrad: --scale is ") + bad + "; it must be 'auto' or above 0 and at most 1");
   }
 }
 

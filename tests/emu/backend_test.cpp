@@ -1,9 +1,11 @@
 // The emu backend through the public interface, judged by the oracle.
 #include <gtest/gtest.h>
 
+#include "backends/emu_instances.hpp"
 #include "support/check.hpp"
 #include "support/emulated_device.hpp"
 #include "support/random_case.hpp"
+#include "support/sentences.hpp"
 #include "wgrad/executable.hpp"
 #include "wgrad/support.hpp"
 
@@ -28,10 +30,26 @@ TEST(EmuBackend, ComputesOnlyWhenNamed) {
   EXPECT_TRUE(check_support(problem(c), emulated_sm90(), "emu").reasons.empty());
   EXPECT_NE(prepare(problem(c), emulated_sm90(), {.backend = "emu"}).plan().find("emulated sm90"),
             std::string::npos);
-  EXPECT_FALSE(check_support(problem(c), host_spec(), "emu").reasons.empty());
+  const std::string need =
+      "; it must be an SM 9.0 device written by hand whose name begins with 'emulated'";
+  DeviceSpec cpu = host_spec();
+  cpu.name = "a CPU";
+  EXPECT_EQ(
+      sentences(check_support(problem(c), cpu, "emu").reasons),
+      "device is a CPU; it must be a CUDA device for the cuda backend\ndevice is 'a CPU'" + need);
   DeviceSpec real = emulated_sm90();
   real.name = "NVIDIA H200";
-  EXPECT_FALSE(check_support(problem(c), real, "emu").reasons.empty());
+  EXPECT_EQ(sentences(check_support(problem(c), real, "emu").reasons),
+            "device is 'NVIDIA H200'" + need);
+}
+
+TEST(EmuBackend, RefusesProblemsWithoutAKernel) {
+  Problem p = problem(small_case());
+  p.tiling = {128, 192, 2, 1};
+  EXPECT_EQ(sentences(check_support(p, emulated_sm90(), "emu").reasons),
+            "problem is a combination of types, majors and modes; it must be one of the " +
+                std::to_string(backends::emu_kernels().size()) +
+                " that the emulator's kernels were compiled for");
 }
 
 class EmuOutputs : public testing::TestWithParam<std::tuple<DType, OutputMode, bool>> {};

@@ -5,8 +5,10 @@
 #include <map>
 #include <set>
 
+#include "backends/emu_instances.hpp"
 #include "support/check.hpp"
 #include "support/emulated_device.hpp"
+#include "support/refusal.hpp"
 #include "wgrad/errors.hpp"
 #include "wgrad/executable.hpp"
 
@@ -145,13 +147,28 @@ TEST(EmuTimeline, RefusesInWords) {
   const Problem p = problem(data.source);
   const Executable traced = prepare(p, emulated_sm90(2), {.backend = "emu", .trace = true});
   Instance instance(data, host_device());
-  EXPECT_THROW(traced.run(instance.operands()), ValueError);  // no workspace
+  const std::string bytes = std::to_string(traced.workspace_bytes()) + " ";
+  EXPECT_EQ(refusal<ValueError>([&] { traced.run(instance.operands()); }),
+            "wgrad: workspace is null; it must be " + bytes + "zeroed bytes for a traced run");
   const std::vector<std::byte> few(100);
-  EXPECT_THROW(traced.timeline(few), ValueError);
+  EXPECT_EQ(refusal<ValueError>([&] { traced.timeline(few); }),
+            "wgrad: workspace is 100 bytes; it must be at least " + bytes + "bytes");
   const Executable plain = prepare(p, emulated_sm90(2), {.backend = "emu"});
   const std::vector<std::byte> enough(static_cast<std::size_t>(traced.workspace_bytes()));
-  EXPECT_THROW(plain.timeline(enough), ValueError);
-  EXPECT_THROW(prepare(p, host_spec(), {.backend = "reference", .trace = true}), RuntimeError);
+  EXPECT_EQ(refusal<ValueError>([&] { plain.timeline(enough); }),
+            "wgrad: trace is false; it must be true: only a traced run has a timeline");
+  EXPECT_EQ(
+      refusal<RuntimeError>(
+          [&] { prepare(p, host_spec(), {.backend = "reference", .trace = true}); }),
+      "wgrad: backend is 'reference', which keeps no timeline; it must be 'cuda' or 'emu' for "
+      "a traced run");
+  Problem rare = p;
+  rare.output_mode = OutputMode::kDiscrete;
+  EXPECT_EQ(refusal<RuntimeError>(
+                [&] { prepare(rare, emulated_sm90(2), {.backend = "emu", .trace = true}); }),
+            "wgrad: problem is a combination of types, majors and modes; it must be one of the " +
+                std::to_string(backends::emu_traced_kernels().size()) +
+                " that the emulator's traced kernels were compiled for");
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "launch/fake_driver.hpp"
 #include "plan/hopper.hpp"
 #include "plan/sm90_plan.hpp"
+#include "support/refusal.hpp"
 #include "wgrad/errors.hpp"
 
 namespace wgrad::launch {
@@ -307,7 +308,11 @@ TEST_F(LaunchTest, RefusesHostMemoryWhereTheDeviceIsNotNamed) {
   o.offsets = on_host;
   o.device = -1;
   const std::string message = message_of([&] { op.launch(o); });
-  EXPECT_NE(message.find("which no CUDA device knows"), std::string::npos) << message;
+  EXPECT_EQ(message.find("wgrad: offsets is at address 0x"), 0U) << message;
+  EXPECT_NE(message.find(", which no CUDA device knows; it must be memory of the CUDA device that "
+                         "holds the operands"),
+            std::string::npos)
+      << message;
   o.device = 7;
   EXPECT_EQ(message_of([&] { op.launch(o); }), "wgrad: device is 7; it must be from 0 to 2");
   EXPECT_TRUE(fake_.launches.empty());
@@ -437,7 +442,9 @@ TEST_F(LaunchTest, ValidationReadsOffsetsBeforeTheLaunch) {
   EXPECT_EQ(message_of([&] { op.launch(o); }),
             "wgrad: offsets[1] is 641; it must be at most T = 640");
   offsets_of(o)[0] = -1;
-  EXPECT_THROW(op.launch(o), ValueError);
+  EXPECT_EQ(test::refusal<ValueError>([&] { op.launch(o); }),
+            "wgrad: offsets[0] is -1; it must be at least 0, the end of the expert before it\n"
+            "offsets[1] is 641; it must be at most T = 640");
   EXPECT_EQ(fake_.launches.size(), 1U) << "nothing is launched on faulty data";
 }
 
@@ -461,10 +468,10 @@ TEST_F(LaunchTest, ValidationRefusesACapturedStream) {
   const Problem p = plain();
   const auto op = prepare(p, true);
   fake_.capture_status = 1;
-  EXPECT_EQ(
-      message_of([&] { op.launch(operands(p)); }).find("wgrad: validation of device data is on"),
-      0U);
-  EXPECT_THROW(op.launch(operands(p)), RuntimeError);
+  EXPECT_EQ(test::refusal<RuntimeError>([&] { op.launch(operands(p)); }),
+            "wgrad: validation of device data is on (validate_device_data or WGRAD_VALIDATE) and "
+            "stream is being captured into a CUDA graph; it must not be: validation reads the "
+            "offsets back and waits for them");
   EXPECT_EQ(fake_.count("copy_to_host_async"), 0);
   EXPECT_TRUE(fake_.launches.empty());
   prepare(p).launch(operands(p));
@@ -488,7 +495,8 @@ TEST_F(LaunchTest, PreparingMakesTheNamedDeviceReady) {
   EXPECT_EQ(fake_.smem_limits.size(), 1U);
   EXPECT_EQ(fake_.smem_limits[0].first, 1);
   EXPECT_EQ(fake_.current_device(), 0);
-  EXPECT_THROW(prepare(p, false, 9), ValueError);
+  EXPECT_EQ(test::refusal<ValueError>([&] { prepare(p, false, 9); }),
+            "wgrad: device is 9; it must be from 0 to 2");
 }
 
 TEST_F(LaunchTest, ThreadsShareOneOperator) {

@@ -255,8 +255,11 @@ TEST(Sm90Plan, RefusesBlockScaledFormatsByName) {
 TEST(Sm90Plan, RefusesADeviceWithTooLittleSharedMemory) {
   DeviceSpec device = hopper();
   device.smem_bytes = 101376;
-  EXPECT_EQ(refusal(mixtral(), device).find("shared memory of a CTA is 101376 bytes on an H200"),
-            0U);
+  const std::string text = refusal(mixtral(), device);
+  EXPECT_EQ(text.find("shared memory of a CTA is 101376 bytes on an H200; it must be at least "),
+            0U)
+      << text;
+  EXPECT_NE(text.find(" bytes for the SM 9.0 kernel"), std::string::npos) << text;
 }
 
 TEST(Sm90Plan, ObeysTheSmLimit) {
@@ -291,8 +294,16 @@ TEST(Sm90Plan, RefusesSizesBeyondTheTensorMaps) {
   EXPECT_FALSE(sm90_candidates(p, hopper()).empty());
   p = mixtral();
   p.experts = p.m = 2147483647;
-  EXPECT_NE(refusal(p, hopper()).find("2147483647 with 2147483647 x 14336 outputs"),
-            std::string::npos);
+  EXPECT_EQ(refusal(p, hopper()),
+            "num_experts is 2147483647 with 2147483647 x 14336 outputs; it must be such that there "
+            "are at most " +
+                std::to_string(kSm90MaxTiles) + " output tiles on SM 9.0");
+  p = mixtral();
+  p.m = p.experts = 1;
+  p.wgrad_row_pitch = kSm90MaxPitchBytes / 2 + 8;
+  EXPECT_EQ(refusal(p, hopper()),
+            "wgrad row pitch is 1099511627776 bytes; it must be at most 1099511627760 bytes on SM "
+            "9.0");
 }
 
 TEST(Sm90Plan, CountsTilesPastThirtyTwoBits) {

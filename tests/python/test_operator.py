@@ -125,7 +125,7 @@ def test_execute_before_compile_is_a_runtime_error(framework):
     operator.check_support()
     with pytest.raises(RuntimeError, match=r"not compiled; call compile\(\) first"):
         operator.execute(**case["tensors"], wgrad_tensor=out)
-    with pytest.raises(wgrad.RuntimeError):
+    with pytest.raises(wgrad.RuntimeError, match=r"not compiled; call compile\(\) first"):
         operator.scratch_workspace_bytes()
 
 

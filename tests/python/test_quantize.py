@@ -174,7 +174,22 @@ REFUSED = {
         {"offsets": np.array([8.0])},
         "offsets is float64 .*; it must be a contiguous int32",
     ),
-    "offset values": ({"offsets": np.array([9, 4], np.int32)}, "offsets"),
+    "offset values": (
+        {"offsets": np.array([9, 4], np.int32)},
+        r"offsets\[1\] is 4; it must be from 9, the end of the expert before it, to T = 32",
+    ),
+    "FP4 begins": (
+        {"offsets": np.array([9, 32], np.int32), "format": "mxfp4"},
+        "expert 1 is tokens 9 to 32; it must be beginning at an even token for packed FP4",
+    ),
+    "FP4 tokens": (
+        {"x": np.ones((31, 16), np.float32), "offsets": np.array([8], np.int32), "format": "nvfp4"},
+        "tokens is 31; it must be even for packed FP4",
+    ),
+    "input order": (
+        {"input_order": "sorted"},
+        "input_order is 'sorted'; it must be 'tensor2d' or 'tensor_ragged'",
+    ),
 }
 
 
@@ -189,11 +204,23 @@ def test_refusals(fault):
 def test_pack_fp4_refuses_other_dtypes():
     with pytest.raises(ValueError, match="x is uint8 of shape .*; it must be float4_e2m1fn"):
         wgrad.pack_fp4(np.zeros((2, 2), np.uint8))
+    odd = np.zeros((3, 2), ml_dtypes.float4_e2m1fn)
+    with pytest.raises(ValueError, match=r"of shape \(3, 2\); it must be .*with an even T"):
+        wgrad.pack_fp4(odd)
 
 
 def test_swizzle_refuses_too_few_columns():
-    with pytest.raises(ValueError):
+    text = r"scales is of shape \(16, 1\); it must be at least 2 columns wide for these offsets"
+    with pytest.raises(wgrad.ValueError, match=text):
         wgrad.swizzle_scales(np.zeros((16, 1), np.uint8), np.array([64], np.int32), 32)
+
+
+def test_swizzle_leaves_columns_out_that_no_expert_has():
+    ends = np.array([64], np.int32)
+    wide = np.arange(16 * 4, dtype=np.uint8).reshape(16, 4)
+    np.testing.assert_array_equal(
+        wgrad.swizzle_scales(wide, ends, 32), wgrad.swizzle_scales(wide[:, :2].copy(), ends, 32)
+    )
 
 
 def test_numpy_scales_come_in_their_own_dtype():
@@ -253,7 +280,11 @@ ENDS = np.array([64], np.int32)
         (lambda: wgrad.swizzle_scales(BYTES[0], ENDS, 32), "scales is of shape (2,); it must be"),
         (lambda: wgrad.swizzle_scales(BYTES[:0], ENDS, 32), "scales is of shape (0, 2); it must be"),
         (lambda: wgrad.swizzle_scales(F32[:, :2], ENDS, 32), "scales is float32; it must be uint8"),
-        (lambda: wgrad.swizzle_scales(BYTES[:, :1], ENDS, 32), "compact is 16 bytes long; it must"),
+        (lambda: wgrad.swizzle_scales(BYTES, ENDS, 32, padding=256), "padding is 256; it must be"),
+        (
+            lambda: wgrad.unswizzle_scales(BYTES, 16, ENDS, 32),
+            "scales is 32 bytes long; it must be at least 512 bytes long for these rows and offsets",
+        ),
         (lambda: wgrad.unswizzle_scales(BYTES, -1, ENDS, 32), "rows is -1; it must be an integer"),
         (lambda: wgrad.unswizzle_scales(BYTES, 2**40, ENDS, 32), "rows is 1099511627776; it must"),
         (lambda: wgrad.unswizzle_scales(BYTES, 16, ENDS, 0), "sf_vec_size is 0; it must be an"),

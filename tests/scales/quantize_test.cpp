@@ -7,6 +7,7 @@
 #include <random>
 
 #include "scales/codec.hpp"
+#include "support/refusal.hpp"
 #include "wgrad/errors.hpp"
 #include "wgrad/scale_layout.hpp"
 
@@ -315,12 +316,7 @@ TEST(Quantize, ExtremeMagnitudesStayFinite) {
 }
 
 std::string message(const Input& in, const QuantizeSpec& spec) {
-  try {
-    quantize(in, spec);
-  } catch (const ValueError& error) {
-    return error.what();
-  }
-  return "no error";
+  return test::refusal<ValueError>([&] { quantize(in, spec); });
 }
 
 TEST(Quantize, RefusesInWords) {
@@ -356,6 +352,39 @@ TEST(Quantize, RefusesInWords) {
             "extents and strides");
   in.tokens = 31;
   EXPECT_EQ(message(in, fp4), "wgrad: tokens is 31; it must be even for packed FP4");
+}
+
+TEST(Quantize, RefusesRaggedFp4ExpertsOfOddCounts) {
+  Input in = random_input(4, {10, 33, 64}, 64, false, 6);
+  const QuantizeSpec spec{
+      .format = Format::kMxfp4, .element = DType::kE2m1, .input_order = InputOrder::kTensorRagged};
+  EXPECT_EQ(message(in, spec),
+            "wgrad: expert 1 is tokens 10 to 33; it must be of an even count, beginning at an even "
+            "token, for packed FP4");
+}
+
+TEST(Quantize, RefusesFormatsAndElementsThatItCannotWrite) {
+  const Input in = random_input(4, {32}, 32, false, 6);
+  EXPECT_EQ(message(in, {.format = Format::kSixteenBit, .element = DType::kBf16}),
+            "wgrad: format is 16-bit; it must be MXFP8, MXFP4 or NVFP4");
+  EXPECT_EQ(message(in, {.format = Format::kMxfp8, .element = DType::kE2m1}),
+            "wgrad: element is float4_e2m1fn_x2; it must be float8_e4m3fn or float8_e5m2");
+}
+
+/// The message about a source of these extents and strides.
+std::string message(std::int64_t rows, std::int64_t tokens, std::int64_t row_stride,
+                    std::int64_t token_stride) {
+  const std::vector<float> data(64);
+  const std::vector<std::int32_t> offsets = {0};
+  return test::refusal<ValueError>(
+      [&] { quantize_along_tokens(data, rows, tokens, row_stride, token_stride, offsets, {}); });
+}
+
+TEST(Quantize, RefusesSourcesThatCannotBe) {
+  EXPECT_EQ(message(-1, 4, 4, 1), "wgrad: rows is -1; it must be 0 or more");
+  EXPECT_EQ(message(4, -2, 4, 1), "wgrad: tokens is -2; it must be 0 or more");
+  EXPECT_EQ(message(4, 4, -4, 1), "wgrad: row_stride is -4; it must be 0 or more");
+  EXPECT_EQ(message(4, 4, 4, -1), "wgrad: token_stride is -1; it must be 0 or more");
 }
 
 }  // namespace

@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <random>
 #include <vector>
 
 #include "scales/scale_blocks.hpp"
+#include "support/refusal.hpp"
 #include "wgrad/errors.hpp"
 
 namespace wgrad {
@@ -103,13 +103,9 @@ TEST(ScaleLayout, SwizzleRoundTripsForAnyCounts) {
   }
 }
 
-std::string message(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const ValueError& error) {
-    return error.what();
-  }
-  return "no error";
+template <class Call>
+std::string message(const Call& call) {
+  return test::refusal<ValueError>(call);
 }
 
 TEST(ScaleLayout, RefusesShortSpansAndBadOffsetsByName) {
@@ -133,9 +129,14 @@ TEST(ScaleLayout, RefusesShortSpansAndBadOffsetsByName) {
 TEST(ScaleLayout, RefusesVectorsAndRowsThatCannotBe) {
   const std::vector<std::int32_t> offsets = {64};
   std::vector<std::uint8_t> bytes(512);
-  EXPECT_THROW(scale_cols(offsets, 0, ScaleLayout::kCompact), ValueError);
-  EXPECT_THROW(swizzle_scales(bytes, 16, offsets, -32, bytes), ValueError);
-  EXPECT_THROW(unswizzle_scales(bytes, -1, offsets, 32, bytes), ValueError);
+  EXPECT_EQ(message([&] { scale_cols(offsets, 0, ScaleLayout::kCompact); }),
+            "wgrad: vec_size is 0; it must be 1 or more");
+  EXPECT_EQ(message([&] { swizzle_scales(bytes, 16, offsets, -32, bytes); }),
+            "wgrad: vec_size is -32; it must be 1 or more");
+  EXPECT_EQ(message([&] { unswizzle_scales(bytes, -1, offsets, 32, bytes); }),
+            "wgrad: rows is -1; it must be 0 or more");
+  EXPECT_EQ(message([&] { swizzle_scales(bytes, -2, offsets, 32, bytes); }),
+            "wgrad: rows is -2; it must be 0 or more");
 }
 
 }  // namespace
