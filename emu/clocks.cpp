@@ -12,7 +12,7 @@ Snapshot* ClockPool::take() {
   if (free_.empty()) {
     auto& fresh = all_.emplace_back(std::make_unique<Snapshot>());
     fresh->pool = this;
-    fresh->values = std::make_unique<Clock[]>(agents_);
+    fresh->values = std::make_unique<Clock[]>(agents_.count);
     return fresh.get();
   }
   Snapshot* snapshot = free_.back();
@@ -22,7 +22,7 @@ Snapshot* ClockPool::take() {
 
 SnapshotRef ClockPool::copy(const Clock* values) {
   Snapshot* snapshot = take();
-  std::copy_n(values, agents_, snapshot->values.get());
+  std::copy_n(values, agents_.count, snapshot->values.get());
   return SnapshotRef(snapshot);
 }
 
@@ -31,25 +31,23 @@ SnapshotRef ClockPool::joined(const SnapshotRef& x, const SnapshotRef& y) {
   Clock* out = snapshot->values.get();
   const Clock* p = x.values();
   const Clock* q = y.values();
-  for (std::uint32_t i = 0; i < agents_; ++i) out[i] = std::max(p[i], q[i]);
+  for (std::uint32_t i = 0; i < agents_.count; ++i) out[i] = std::max(p[i], q[i]);
   return SnapshotRef(snapshot);
 }
 
 SnapshotRef ClockPool::with(const SnapshotRef& x, Agent agent, Clock clock) {
   Snapshot* snapshot = take();
-  std::copy_n(x.values(), agents_, snapshot->values.get());
+  std::copy_n(x.values(), agents_.count, snapshot->values.get());
   snapshot->values[agent] = std::max(snapshot->values[agent], clock);
   return SnapshotRef(snapshot);
 }
 
-void Gate::release(ThreadClock& clock) {
-  if (!(clock.known == last_released_)) {
-    const Clock* known = clock.known.values();
-    for (std::size_t i = 0; i < gathered_.size(); ++i) {
-      gathered_[i] = std::max(gathered_[i], known[i]);
-    }
-    last_released_ = clock.known;
-  }
+void Gate::gather(const ThreadClock& clock, Agent count) {
+  const Clock* known = clock.known.values();
+  for (Agent i = 0; i < count; ++i) gathered_[i] = std::max(gathered_[i], known[i]);
+}
+
+void Gate::step(ThreadClock& clock) {
   gathered_[clock.self] = std::max(gathered_[clock.self], clock.now);
   if (clock.warp != kNoAgent) {
     gathered_[clock.warp] = std::max(gathered_[clock.warp], clock.warp_done);
@@ -57,19 +55,72 @@ void Gate::release(ThreadClock& clock) {
   ++clock.now;  // what the thread does next is not covered by this release
 }
 
+void Gate::release(ThreadClock& clock) {
+  if (!(clock.known == last_released_)) {
+    gather(clock, pool_->agents().count);
+    last_released_ = clock.known;
+  }
+  step(clock);
+}
+
+// A release at the cluster's scope covers what the CTA's own threads did, as far as it is known.
+void Gate::lift(const ThreadClock& clock, Clock* known_widely) const {
+  const Agents& agents = pool_->agents();
+  const Clock* known = clock.known.values();
+  const Agent own = agents.first_of_cta(clock.self);
+  for (Agent i = 0; i < agents.threads(); ++i) {
+    const bool here = i >= own && i < own + agents.threads_per_cta;
+    known_widely[i] =
+        std::max({known_widely[i], known[agents.widely + i], here ? known[i] : Clock{0}});
+  }
+  known_widely[clock.self] = std::max(known_widely[clock.self], clock.now);
+}
+
+void Gate::release_from_afar(ThreadClock& clock, bool widely) {
+  const Agents& agents = pool_->agents();
+  gather(clock, agents.widely);
+  if (widely) {
+    from_afar_.resize(agents.threads(), 0);
+    lift(clock, from_afar_.data());
+  }
+  step(clock);
+}
+
+void Gate::release_widely(ThreadClock& clock) {
+  const Agents& agents = pool_->agents();
+  if (agents.scoped()) {
+    if (!(clock.known == last_released_)) lift(clock, &gathered_[agents.widely]);
+    Clock& own = gathered_[agents.widely + clock.self];
+    own = std::max(own, clock.now);
+  }
+  release(clock);
+}
+
 void Gate::publish() {
   published_ = pool_->copy(gathered_.data());
-  memo_from_ = SnapshotRef();
-  memo_to_ = SnapshotRef();
+  published_widely_ = published_;
+  memo_ = memo_widely_ = {};
+  if (from_afar_.empty()) return;
+  std::vector<Clock> all = gathered_;
+  Clock* known_widely = &all[pool_->agents().widely];
+  for (std::size_t i = 0; i < from_afar_.size(); ++i) {
+    known_widely[i] = std::max(known_widely[i], from_afar_[i]);
+  }
+  published_widely_ = pool_->copy(all.data());
+}
+
+void Gate::acquire(ThreadClock& clock, const SnapshotRef& published, Memo& memo) {
+  if (!published) return;
+  if (!(clock.known == memo.from)) memo = {clock.known, pool_->joined(clock.known, published)};
+  clock.known = memo.to;
 }
 
 void Gate::acquire(ThreadClock& clock) {
-  if (!published_) return;
-  if (!(clock.known == memo_from_)) {
-    memo_from_ = clock.known;
-    memo_to_ = pool_->joined(clock.known, published_);
-  }
-  clock.known = memo_to_;
+  acquire(clock, published_, memo_);
+}
+
+void Gate::acquire_widely(ThreadClock& clock) {
+  acquire(clock, published_widely_, memo_widely_);
 }
 
 bool FenceLog::covers(Clock clock, Clock known) const {

@@ -46,12 +46,25 @@ class SnapshotRef {
   Snapshot* snapshot_ = nullptr;
 };
 
+/// The agents of a cluster. Threads come first, CTA by CTA. In a cluster of several CTAs each has a
+/// second entry: what of it is known at the cluster's scope, and so orders accesses by threads of
+/// different CTAs.
+struct Agents {
+  Agent count = 0;
+  Agent threads_per_cta = 0;
+  Agent widely = kNoAgent;  // second entry of thread 0; kNoAgent in a cluster of one
+
+  bool scoped() const { return widely != kNoAgent; }
+  Agent threads() const { return count - widely; }
+  Agent first_of_cta(Agent thread) const { return thread / threads_per_cta * threads_per_cta; }
+};
+
 class ClockPool {
  public:
-  explicit ClockPool(std::uint32_t agents) : agents_(agents) {}
+  explicit ClockPool(const Agents& agents) : agents_(agents) {}
 
-  std::uint32_t agents() const { return agents_; }
-  SnapshotRef zero() { return copy(std::vector<Clock>(agents_, 0).data()); }
+  const Agents& agents() const { return agents_; }
+  SnapshotRef zero() { return copy(std::vector<Clock>(agents_.count, 0).data()); }
   SnapshotRef copy(const Clock* values);
   SnapshotRef joined(const SnapshotRef& x, const SnapshotRef& y);
   SnapshotRef with(const SnapshotRef& x, Agent agent, Clock clock);
@@ -60,7 +73,7 @@ class ClockPool {
  private:
   Snapshot* take();
 
-  std::uint32_t agents_;
+  Agents agents_;
   std::vector<std::unique_ptr<Snapshot>> all_;
   std::vector<Snapshot*> free_;
 };
@@ -92,22 +105,41 @@ struct ThreadClock {
 };
 
 /// A meeting point: what those who released knew, handed on to those who acquire after publish().
+/// At CTA scope another CTA's release says nothing of what its threads did, but which asynchronous
+/// operations are complete.
 class Gate {
  public:
-  explicit Gate(ClockPool& pool) : pool_(&pool), gathered_(pool.agents(), 0) {}
+  explicit Gate(ClockPool& pool) : pool_(&pool), gathered_(pool.agents().count, 0) {}
 
+  /// By a thread of the CTA.
   void release(ThreadClock& clock);
+  /// By a thread of another CTA, for acquire_widely(); without `widely`, at CTA scope.
+  void release_from_afar(ThreadClock& clock, bool widely);
+  /// At the cluster's scope, where all acquire so (the cluster barrier).
+  void release_widely(ThreadClock& clock);
   void set(Agent agent, Clock clock) { gathered_[agent] = clock; }
   void publish();
   void acquire(ThreadClock& clock);
+  void acquire_widely(ThreadClock& clock);
 
  private:
+  struct Memo {
+    SnapshotRef from;
+    SnapshotRef to;
+  };
+  void gather(const ThreadClock& clock, Agent count);
+  void step(ThreadClock& clock);
+  void acquire(ThreadClock& clock, const SnapshotRef& published, Memo& memo);
+  void lift(const ThreadClock& clock, Clock* known_widely) const;
+
   ClockPool* pool_;
   std::vector<Clock> gathered_;
+  std::vector<Clock> from_afar_;  // of the threads: released at the cluster's scope
   SnapshotRef last_released_;
   SnapshotRef published_;
-  SnapshotRef memo_from_;
-  SnapshotRef memo_to_;
+  SnapshotRef published_widely_;
+  Memo memo_;
+  Memo memo_widely_;
 };
 
 /// The clocks at which a thread fenced: its accesses up to one are visible to whoever knows of it.

@@ -14,9 +14,12 @@ std::uint32_t warps_of(const Launch& launch) {
   return launch.threads / kWarpThreads;
 }
 
-std::uint32_t agents_of(const Launch& launch) {
-  return launch.cluster_size *
-         (launch.threads + kMaxBarriers + warps_of(launch) + 2 * kMaxBulkThreads);
+Agents agents_of(const Launch& launch) {
+  const Agent threads = launch.cluster_size * launch.threads;
+  const Agent others =
+      launch.cluster_size * (kMaxBarriers + warps_of(launch) + 2 * kMaxBulkThreads);
+  if (launch.cluster_size == 1) return {threads + others, launch.threads, kNoAgent};
+  return {2 * threads + others, launch.threads, threads + others};
 }
 
 std::string place(const Thread& thread) {
@@ -38,7 +41,8 @@ Cta::Cta(Cluster& owner, std::uint32_t rank_in_cluster, std::uint32_t index)
       block(index),
       base(1024),
       bytes(owner.launch().shared_bytes, 0xff),
-      shadow(owner.history(), (owner.launch().shared_bytes + kGranule - 1) / kGranule * kGranule),
+      shadow(owner.history(), rank_in_cluster,
+             (owner.launch().shared_bytes + kGranule - 1) / kGranule * kGranule),
       barrier_at(owner.launch().shared_bytes / 8 + 1, 0),
       warps(warps_of(owner.launch())),
       warpgroups(owner.launch().threads / kWarpgroupThreads),
@@ -94,7 +98,7 @@ Cluster::Cluster(Grid& grid, GlobalMemory& memory, StackPool& stacks, const Adve
   rearm_preemption();
   eager_weight_ = random_.below(4);
   lazy_weight_ = 1 + random_.below(4);
-  history_.threads_per_cta = launch.threads;
+  history_.agents = clocks_.agents();
   history_.first_cta = index * launch.cluster_size;
   const std::size_t threads = std::size_t{launch.cluster_size} * launch.threads;
   history_.proxy_fences.resize(threads);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "emu/clocks.hpp"
@@ -69,6 +70,7 @@ struct Wait {
 };
 
 struct BulkGroup {
+  bool used = false;
   std::uint32_t reads = 0;   // operations that still read shared memory
   std::uint32_t writes = 0;  // operations that are not complete in global memory
 };
@@ -105,6 +107,7 @@ struct Thread {
   std::uint64_t loaded = 0;  // when its last load's value is there
   bool exited = false;
   bool grid_waited = false;
+  std::uint32_t knows_begun = 0;  // bits: CTAs of the cluster
 
   std::uint32_t matrix_stores = 0;        // stmatrix executed
   std::uint32_t wgmmas = 0;               // issued
@@ -134,6 +137,14 @@ struct Mbarrier {
   Clock made = 0;
   Gate gate;
   std::vector<Thread*> waiting;
+  Clock loaded = 0;  // the phase that the last copy counted for
+};
+
+/// What the threads of a CTA that left knew, and what must have been among it.
+struct Exits {
+  SnapshotRef last;
+  std::vector<Clock> known;
+  std::unordered_map<Agent, Clock> touched_from_afar;  // by threads of other CTAs
 };
 
 struct NamedBarrier {
@@ -265,6 +276,7 @@ struct Cta {
   std::uint32_t loads_in_flight = 0;           // into this CTA
   std::uint32_t reads_in_flight = 0;           // bulk stores that still read it
   bool let_next_begin = false;                 // launch_dependents(), or its end
+  Exits exits;
 
   /// Byte offset of a shared address of this CTA; throws for what lies outside.
   std::uint32_t offset(std::uint32_t address, std::uint32_t size, const char* action) const;
@@ -394,11 +406,13 @@ void converge(Thread& thread, const char* what);
 /// In a programmatic launch, global memory may be used only after grid_dependency_wait().
 void check_dependency(const Thread& thread);
 
-/// The CTA that an address from map_to_rank belongs to; throws once it has exited.
+/// The CTA that an address from map_to_rank belongs to, for an access of `thread` now. Throws once
+/// it has exited, and unless the thread knows that it has begun.
 Cta& mapped_cta(Thread& thread, std::uint32_t address, const char* action);
 
 // What a thread's exit checks and releases.
 void leave(Thread& thread);
+void release_barriers_of(Thread& thread);
 
 /// Throws unless the copy engine and other CTAs can see that `barrier` is initialised.
 void require_fenced(const Cta& cta, const Mbarrier& barrier, const Thread& thread,

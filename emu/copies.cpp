@@ -177,6 +177,7 @@ void issue_store(const TensorMapFields& map, const Coordinates& x, std::uint32_t
   shadow_range(cta, {record | kAsync, 0, 0xffff}, thread.clock.view(), at, bytes, false);
   touch(cluster, map, x.data(), thread.clock.view(), true, record, add ? "reduce-add" : "store");
   BulkGroup& open = thread.bulk_groups.back();
+  open.used = true;
   ++open.reads;
   ++open.writes;
   ++cta.reads_in_flight;
@@ -233,7 +234,7 @@ bool land(Cluster& cluster, std::uint32_t index) {
   Mbarrier& barrier = *cta.barriers[op.barrier];
   const bool complete = op.rows_done == rows;
   if (complete) {
-    cluster.history().ops[op.record].clock = barrier.phase + 1;
+    cluster.history().ops[op.record].clock = barrier.loaded = barrier.phase + 1;
     --cta.loads_in_flight;
   }
   complete_bytes(cta, barrier, piece * width);

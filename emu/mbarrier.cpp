@@ -32,18 +32,22 @@ void check_made(const Cta& cta, const Mbarrier& barrier, const Thread& thread, c
   }
 }
 
-void arrive(Cta& cta, Mbarrier& barrier, Thread& thread) {
+void arrive(Cta& cta, Mbarrier& barrier, Thread& thread, bool widely = false) {
   if (barrier.pending == 0) {
     throw FaultError(FaultKind::kIllegal,
                      fmt::format("one arrival more than the {} of phase {} of mbarrier {}",
                                  barrier.expected, barrier.phase, cta.describe(barrier.offset)));
   }
-  barrier.gate.release(thread.clock);
+  if (&cta == thread.cta) {
+    barrier.gate.release(thread.clock);
+  } else {
+    barrier.gate.release_from_afar(thread.clock, widely);
+  }
   --barrier.pending;
   complete_if_done(cta, barrier);
 }
 
-bool try_wait(std::uint32_t address, std::uint32_t parity) {
+bool try_wait(std::uint32_t address, std::uint32_t parity, bool widely) {
   Thread& thread = me();
   Cta& cta = *thread.cta;
   thread.cluster->checkpoint(thread, Cost::kTryWait);
@@ -58,7 +62,7 @@ bool try_wait(std::uint32_t address, std::uint32_t parity) {
     // the parity.
     if ((barrier.phase & 1) == (parity & 1)) return false;
   }
-  barrier.gate.acquire(thread.clock);
+  widely ? barrier.gate.acquire_widely(thread.clock) : barrier.gate.acquire(thread.clock);
   return true;
 }
 
@@ -134,14 +138,14 @@ void barrier_arrive(std::uint32_t address) {
   arrive(cta, barrier, thread);
 }
 
-void barrier_arrive_cluster(std::uint32_t address, bool /*release*/) {
+void barrier_arrive_cluster(std::uint32_t address, bool release) {
   Thread& thread = me();
   thread.cluster->checkpoint(thread);
   Cta& cta = mapped_cta(thread, address, "arrival");
   Mbarrier& barrier = cta.barrier(unmapped(address), "arrival");
   check_made(cta, barrier, thread, "arrival");
   if (&cta != thread.cta) require_fenced(cta, barrier, thread, "arrival from another CTA");
-  arrive(cta, barrier, thread);
+  arrive(cta, barrier, thread, release);
 }
 
 void barrier_arrive_expect(std::uint32_t address, std::uint32_t bytes) {
@@ -185,11 +189,11 @@ bool barrier_test(std::uint32_t address, std::uint32_t parity) {
 }
 
 bool barrier_try_wait(std::uint32_t address, std::uint32_t parity) {
-  return try_wait(address, parity);
+  return try_wait(address, parity, false);
 }
 
 bool barrier_try_wait_cluster(std::uint32_t address, std::uint32_t parity) {
-  return try_wait(address, parity);
+  return try_wait(address, parity, true);
 }
 
 }  // namespace wgrad::emu

@@ -40,7 +40,8 @@ void check_store(Thread& thread, std::uint64_t address, std::uint32_t bytes) {
   Cluster& cluster = *thread.cluster;
   const GlobalMemory::Store now{cluster.index(), thread.agent, thread.clock.now};
   cluster.memory().note_store(address, bytes, now, [&](const GlobalMemory::Store& earlier) {
-    if (earlier.cluster == now.cluster && thread.clock.view()[earlier.agent] >= earlier.clock)
+    if (earlier.cluster == now.cluster &&
+        cluster.history().seen(earlier.agent, earlier.clock, thread.cta->rank, thread.clock.view()))
       return;
     throw FaultError(
         FaultKind::kRace,
@@ -71,22 +72,6 @@ std::uint32_t map_to_rank(std::uint32_t address, std::uint32_t rank) {
                                                       thread.cluster->size()));
   }
   return (rank + 1) << kRankShift | (thread.cluster->cta(rank).base + at);
-}
-
-Cta& mapped_cta(Thread& thread, std::uint32_t address, const char* action) {
-  const std::uint32_t rank = address >> kRankShift;
-  if (rank == 0) return *thread.cta;
-  if (rank > thread.cluster->size()) {
-    throw FaultError(FaultKind::kOutOfBounds,
-                     fmt::format("shared::cluster address {:#x} of no CTA", address));
-  }
-  Cta& cta = thread.cluster->cta(rank - 1);
-  if (cta.live == 0) {
-    throw FaultError(
-        FaultKind::kIllegal,
-        fmt::format("{} in the shared memory of CTA {}, which has exited", action, cta.block));
-  }
-  return cta;
 }
 
 void load_shared(std::uint32_t address, void* value, std::uint32_t bytes) {
@@ -120,6 +105,9 @@ void store_shared_cluster(std::uint32_t address, const void* value, std::uint32_
   } catch (const ShadowError& error) {
     throw FaultError(error.kind(), cta.describe(at) + ": " + error.what());
   }
+  History& history = thread.cluster->history();
+  if (&cta != thread.cta && history.knowing_fences.empty())
+    history.knowing_fences.resize(history.proxy_fences.size());
   std::memcpy(&cta.bytes[at], value, bytes);
 }
 
@@ -182,7 +170,10 @@ float fp16_value(std::uint16_t bits) {
 void fence_async_shared() {
   Thread& thread = me();
   if (thread.cluster->timed()) thread.cluster->checkpoint(thread, Cost::kProxyFence);
-  thread.cluster->history().proxy_fences[thread.agent].add(thread.clock.now++);
+  History& history = thread.cluster->history();
+  if (!history.knowing_fences.empty())
+    history.knowing_fences[thread.agent].push_back({thread.clock.now, thread.clock.known});
+  history.proxy_fences[thread.agent].add(thread.clock.now++);
 }
 
 }  // namespace wgrad::emu

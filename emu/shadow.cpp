@@ -33,9 +33,35 @@ bool History::complete_for(const OpRecord& op, const ClockView& view) const {
   return true;
 }
 
-bool History::ordered(const Access& earlier, const ClockView& view) const {
-  if ((earlier.who & kAsync) == 0) return view[earlier.who] >= earlier.clock;
-  return complete_for(ops[earlier.who & ~kAsync], view);
+std::uint32_t History::rank_of(const Access& access) const {
+  return (access.who & kAsync) == 0 ? access.who / agents.threads_per_cta
+                                    : ops[access.who & ~kAsync].cta - first_cta;
+}
+
+bool History::seen(Agent who, Clock clock, std::uint32_t rank, const ClockView& view) const {
+  const bool near = !agents.scoped() || who / agents.threads_per_cta == rank;
+  return view[near ? who : agents.widely + who] >= clock;
+}
+
+// Asynchronous operations of another CTA come after what threads did here by less, too: these have
+// fenced, and said so at CTA scope. So stages are handed back.
+bool History::ordered(const Access& earlier, const Access& access, const ClockView& view) const {
+  if ((earlier.who & kAsync) != 0) return complete_for(ops[earlier.who & ~kAsync], view);
+  if (seen(earlier.who, earlier.clock, rank_of(access), view)) return true;
+  return (access.who & kAsync) != 0 && view[earlier.who] >= earlier.clock &&
+         proxy_fences[earlier.who].covers(earlier.clock, view[earlier.who]);
+}
+
+bool History::fenced_there(Agent who, Clock clock, std::uint32_t rank,
+                           const ClockView& view) const {
+  if (knowing_fences.empty()) return false;
+  const Agent first = rank * agents.threads_per_cta;
+  for (Agent i = first; i < first + agents.threads_per_cta; ++i) {
+    for (const KnowingFence& fence : knowing_fences[i]) {
+      if (fence.clock <= view[i] && fence.known.values()[agents.widely + who] >= clock) return true;
+    }
+  }
+  return false;
 }
 
 Access History::generic(const Access& access) const {
@@ -46,8 +72,8 @@ Access History::generic(const Access& access) const {
 
 std::string History::describe(const Access& access) const {
   if ((access.who & kAsync) == 0) {
-    const std::uint32_t thread = access.who % threads_per_cta;
-    return fmt::format("CTA {} warp {} lane {}", first_cta + access.who / threads_per_cta,
+    const std::uint32_t thread = access.who % agents.threads_per_cta;
+    return fmt::format("CTA {} warp {} lane {}", first_cta + access.who / agents.threads_per_cta,
                        thread / 32, thread % 32);
   }
   const OpRecord& op = ops[access.who & ~kAsync];
@@ -71,7 +97,7 @@ bool Shadow::same_agent(const Access& x, const Access& y) const {
 void Shadow::check_after_write(const Access& earlier, const Access& access, const ClockView& view,
                                std::uint32_t granule, const char* action) const {
   if ((earlier.mask & access.mask) == 0) return;
-  if (!history_->ordered(earlier, view)) {
+  if (!history_->ordered(earlier, access, view)) {
     raise(FaultKind::kRace,
           fmt::format("written by {}, {} by {}, and nothing orders the two",
                       history_->describe(earlier), action, history_->describe(access)),
@@ -79,7 +105,16 @@ void Shadow::check_after_write(const Access& earlier, const Access& access, cons
   }
   const Access writer = history_->generic(earlier);
   const bool crosses = (history_->generic(access).who & kAsync) != 0 && (writer.who & kAsync) == 0;
-  if (crosses && !history_->proxy_fences[writer.who].covers(writer.clock, view[writer.who])) {
+  if (!crosses) return;
+  const bool here = history_->rank_of(writer) == rank_;
+  if (!here && !history_->fenced_there(writer.who, writer.clock, rank_, view)) {
+    raise(FaultKind::kProxy,
+          fmt::format("written from another CTA by {}, without fence_async_shared here by who has "
+                      "waited for it, {} by {}",
+                      history_->describe(earlier), action, history_->describe(access)),
+          granule);
+  }
+  if (here && !history_->proxy_fences[writer.who].covers(writer.clock, view[writer.who])) {
     raise(FaultKind::kProxy,
           fmt::format("written by {} without fence_async_shared before the barrier, {} by {}",
                       history_->describe(earlier), action, history_->describe(access)),
@@ -89,7 +124,7 @@ void Shadow::check_after_write(const Access& earlier, const Access& access, cons
 
 void Shadow::check_after_read(const Access& earlier, const Access& access, const ClockView& view,
                               std::uint32_t granule) const {
-  if ((earlier.mask & access.mask) == 0 || history_->ordered(earlier, view)) return;
+  if ((earlier.mask & access.mask) == 0 || history_->ordered(earlier, access, view)) return;
   raise(FaultKind::kRace,
         fmt::format("read by {}, overwritten by {}, and nothing orders the two",
                     history_->describe(earlier), history_->describe(access)),
@@ -100,7 +135,8 @@ void Shadow::remember_read(const Access& access, const ClockView& view, std::uin
   Granule& g = granules_[index];
   for (std::uint8_t i = 0; i < g.read_count; ++i) {
     Access& r = g.reads[i];
-    if (same_agent(r, access) || ((r.mask & ~access.mask) == 0 && history_->ordered(r, view))) {
+    if (same_agent(r, access) ||
+        ((r.mask & ~access.mask) == 0 && history_->ordered(r, access, view))) {
       r = {access.who, access.clock, static_cast<std::uint16_t>(access.mask | r.mask)};
       return;
     }

@@ -34,15 +34,28 @@ struct Access {
 inline constexpr std::uint32_t kAsync = 1u << 31;
 inline constexpr std::uint32_t kGranule = 16;
 
+struct KnowingFence {
+  Clock clock = 0;
+  SnapshotRef known;
+};
+
 /// What the shadows of a cluster's CTAs share.
 struct History {
   std::vector<OpRecord> ops;
   std::vector<FenceLog> proxy_fences;  // by thread agent
   std::vector<FenceLog> init_fences;   // of mbarrier initialisation, by thread agent
-  std::uint32_t threads_per_cta = 0;
-  std::uint32_t first_cta = 0;  // of the cluster, for messages
+  // Proxy fences since the first store into another CTA, with what their thread knew.
+  std::vector<std::vector<KnowingFence>> knowing_fences;
+  Agents agents;
+  std::uint32_t first_cta = 0;  // of the cluster
 
-  bool ordered(const Access& earlier, const ClockView& view) const;
+  std::uint32_t rank_of(const Access& access) const;
+  /// Whether `earlier` comes before the access of somebody in CTA `rank` who knows `view`.
+  bool ordered(const Access& earlier, const Access& access, const ClockView& view) const;
+  /// An access of thread `who`, seen by a thread of the cluster's CTA `rank`.
+  bool seen(Agent who, Clock clock, std::uint32_t rank, const ClockView& view) const;
+  /// Whether a thread of CTA `rank` fenced after it knew of thread `who`'s store there.
+  bool fenced_there(Agent who, Clock clock, std::uint32_t rank, const ClockView& view) const;
   bool complete_for(const OpRecord& op, const ClockView& view) const;
   /// The ordinary access that a thread's copy (cp.async) amounts to once it is waited for; others
   /// as they are.
@@ -52,7 +65,8 @@ struct History {
 
 class Shadow {
  public:
-  Shadow(History& history, std::uint32_t bytes) : history_(&history), granules_(bytes / kGranule) {}
+  Shadow(History& history, std::uint32_t rank, std::uint32_t bytes)
+      : history_(&history), rank_(rank), granules_(bytes / kGranule) {}
 
   /// `offset` and `bytes` lie within one granule. Throws FaultError; `label` names the bytes in its
   /// message.
@@ -81,6 +95,7 @@ class Shadow {
   [[noreturn]] void raise(FaultKind kind, const std::string& message, std::uint32_t granule) const;
 
   History* history_;
+  std::uint32_t rank_;  // of the CTA in its cluster
   std::vector<Granule> granules_;
   std::unordered_map<std::uint32_t, Spill> spills_;
 };

@@ -86,7 +86,7 @@ void hold(Thread& thread, Warpgroup& wg, WgmmaOp& op, float* registers, bool fir
 const SnapshotRef& meeting_of(Warpgroup& wg, const WgmmaOp& op) {
   if (wg.meeting && wg.met == op.known) return wg.meeting;
   ClockPool& pool = wg.cta->cluster->clocks();
-  std::vector<Clock> least(op.known[0].values(), op.known[0].values() + pool.agents());
+  std::vector<Clock> least(op.known[0].values(), op.known[0].values() + pool.agents().count);
   for (std::size_t w = 1; w < 4; ++w) {
     const Clock* known = op.known[w].values();
     for (std::size_t i = 0; i < least.size(); ++i) least[i] = std::min(least[i], known[i]);

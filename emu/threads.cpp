@@ -15,7 +15,8 @@ namespace {
 void meet(Thread& thread, NamedBarrier& barrier, std::uint32_t needed, Wait wait) {
   Cluster& cluster = *thread.cluster;
   if (barrier.gate == nullptr) barrier.gate = std::make_unique<Gate>(cluster.clocks());
-  barrier.gate->release(thread.clock);
+  wait.kind == WaitKind::kCluster ? barrier.gate->release_widely(thread.clock)
+                                  : barrier.gate->release(thread.clock);
   if (++barrier.arrived < needed) {
     const std::uint64_t generation = barrier.generation;
     barrier.waiting.push_back(&thread);
@@ -275,19 +276,9 @@ void launch_dependents() {
   if (!std::exchange(thread.cta->let_next_begin, true)) ++thread.cluster->grid().ready_ctas;
 }
 
-void leave(Thread& thread) {
+// Who leaves counts as having come.
+void release_barriers_of(Thread& thread) {
   Cta& cta = *thread.cta;
-  const auto refuse = [](bool bad, const char* what) {
-    if (bad) throw FaultError(FaultKind::kIllegal, std::string("exit with ") + what);
-  };
-  refuse(!thread.held.empty(), "wgmmas that were not waited for");
-  if (cta.live == 1) {
-    refuse(cta.loads_in_flight != 0, "copies in flight into this CTA's shared memory");
-    refuse(cta.reads_in_flight != 0, "bulk stores that still read this CTA's shared memory");
-    for (const Warp& warp : cta.warps)
-      refuse(!warp.stores.empty(), "a stmatrix that not every lane executed");
-    if (!std::exchange(cta.let_next_begin, true)) ++thread.cluster->grid().ready_ctas;
-  }
   if (cta.named[0].count == 0) release_if_complete(cta.named[0], cta.live - 1, *thread.cluster);
   release_if_complete(thread.cluster->barrier(), thread.cluster->live() - 1, *thread.cluster);
 }

@@ -418,13 +418,11 @@ TEST(Machine, ClustersMeetAndReachEachOther) {
   Lab bad(kernel(false));
   bad.launch.ctas = 2;
   bad.launch.cluster_size = 2;
-  bool found = false;
-  for (std::uint64_t seed = 1; seed <= 20 && !found; ++seed) found = bad.fault(seed).has_value();
-  EXPECT_TRUE(found);
+  bad.fails(FaultKind::kIllegal, "CTA");
 }
 
 // Each thread stores 16 bytes into the other CTA, tells it, waits and reads what came.
-enum class Told { kNot, kByBarrier, kByClusterSync };
+enum class Told { kNot, kByBarrier, kByClusterSync, kReleasesNearby, kAcquiresNearby };
 Lab remote_stores(Told told) {
   Lab lab([told] {
     const u32 t = arch::thread_index(), rank = arch::cluster_rank();
@@ -439,6 +437,13 @@ Lab remote_stores(Told told) {
     if (told == Told::kByBarrier) {
       arch::barrier_arrive_release_cluster(arch::map_to_rank(barrier(2), rank ^ 1));
       arch::barrier_wait_cluster(barrier(2), 0);
+    }
+    if (told == Told::kReleasesNearby || told == Told::kAcquiresNearby) {
+      const u32 there = arch::map_to_rank(barrier(2), rank ^ 1);
+      told == Told::kReleasesNearby ? arch::barrier_arrive_cluster(there)
+                                    : arch::barrier_arrive_release_cluster(there);
+      told == Told::kAcquiresNearby ? arch::barrier_wait(barrier(2), 0)
+                                    : arch::barrier_wait_cluster(barrier(2), 0);
     }
     if (told == Told::kByClusterSync) arch::cluster_sync();
     const arch::Chunk c = arch::load_shared(slot(4 * (63 - t)));
@@ -463,6 +468,8 @@ TEST(Machine, AStoreIntoAnotherCtaIsARaceForWhoDoesNotWait) {
     ASSERT_TRUE(f);  // a race, or where the reader came first: bytes that nobody wrote yet
     EXPECT_TRUE(f->kind == FaultKind::kRace || f->kind == FaultKind::kUninitialised) << f->text();
   }
+  remote_stores(Told::kReleasesNearby).fails(FaultKind::kRace, "nothing orders the two");
+  remote_stores(Told::kAcquiresNearby).fails(FaultKind::kRace, "nothing orders the two");
   // The reader comes before the writer.
   Lab reader([] {
     const u32 t = arch::thread_index(), rank = arch::cluster_rank();
@@ -477,6 +484,66 @@ TEST(Machine, AStoreIntoAnotherCtaIsARaceForWhoDoesNotWait) {
   reader.fails(FaultKind::kRace, "CTA 1 data[0] + 0x0");
 }
 
+// One thread of a CTA waits for its neighbours and speaks for them; another hears it for its own.
+TEST(Machine, ScopesCarryWhatIsKnownNearby) {
+  const auto lab = [](bool gathers, bool spreads) {
+    Lab l([=] {
+      const u32 t = arch::thread_index(), rank = arch::cluster_rank();
+      if (t == 0) {
+        arch::barrier_init(barrier(2), 1);
+        arch::barrier_init_fence();
+      }
+      arch::cluster_sync();
+      arch::store_shared_cluster(arch::map_to_rank(slot(4 * t), rank ^ 1), {{rank, t, t, t}});
+      if (gathers) arch::cta_sync();
+      if (t == 40) {
+        arch::barrier_arrive_release_cluster(arch::map_to_rank(barrier(2), rank ^ 1));
+        arch::barrier_wait_cluster(barrier(2), 0);
+      }
+      if (spreads) arch::cta_sync();
+      if (spreads || t == 40) arch::load_shared(slot(4 * (63 - t)));
+      arch::cluster_sync();
+    });
+    l.launch.ctas = l.launch.cluster_size = 2;
+    return l;
+  };
+  lab(true, true).ends_well();
+  lab(true, false).ends_well();
+  lab(false, true).fails(FaultKind::kRace, "nothing orders the two");
+}
+
+// A box that another CTA's threads filled leaves through the copy engine.
+TEST(Machine, AStoreIntoAnotherCtaNeedsAProxyFenceThere) {
+  alignas(16) static std::uint32_t out[2][8];
+  enum class Fence { kThere, kAtTheWriter, kBeforeTheWait };
+  const auto lab = [](Fence fence) {
+    Lab l([fence] {
+      const u32 t = arch::thread_index(), rank = arch::cluster_rank();
+      arch::cluster_sync();
+      if (t < 2)
+        arch::store_shared_cluster(arch::map_to_rank(slot(4 * t), rank ^ 1), {{rank, t, 5, 6}});
+      if (fence == Fence::kAtTheWriter || (fence == Fence::kBeforeTheWait && t == 0))
+        arch::fence_async_shared();
+      arch::cluster_sync();
+      if (t == 0) {
+        if (fence == Fence::kThere) arch::fence_async_shared();
+        emu::store_bytes(reinterpret_cast<u64>(&out[rank]), slot(0), 32);
+        arch::commit_stores();
+        arch::wait_stores();
+      }
+    });
+    l.launch.ctas = l.launch.cluster_size = 2;
+    l.memory.add("out", out, sizeof out, Permission::kReadWrite);
+    return l;
+  };
+  lab(Fence::kThere).ends_well();
+  EXPECT_EQ(out[1][0], 0u);
+  EXPECT_EQ(out[0][0], 1u);
+  EXPECT_EQ(out[0][5], 1u);
+  lab(Fence::kAtTheWriter).fails(FaultKind::kProxy, "written from another CTA");
+  lab(Fence::kBeforeTheWait).fails(FaultKind::kProxy, "written from another CTA");
+}
+
 TEST(Machine, AStoreIntoAnotherCtaIsRefusedWhereItCannotLand) {
   const auto lab = [](std::function<void()> kernel) {
     Lab l(std::move(kernel));
@@ -485,9 +552,13 @@ TEST(Machine, AStoreIntoAnotherCtaIsRefusedWhereItCannotLand) {
   };
   const auto store = [](u32 address) { arch::store_shared_cluster(address, {{1, 2, 3, 4}}); };
   lab([=] {
+    arch::cluster_sync();
     store(arch::map_to_rank(slot(1), 1));
   }).fails(FaultKind::kMisaligned, "store of 16 bytes");
-  lab([=] { store(arch::map_to_rank(slot(0), 1) + 8192); }).fails(FaultKind::kOutOfBounds);
+  lab([=] {
+    arch::cluster_sync();
+    store(arch::map_to_rank(slot(0), 1) + 8192);
+  }).fails(FaultKind::kOutOfBounds);
   lab([=] {
     arch::store_shared(arch::map_to_rank(slot(0), 1), {});
   }).fails(FaultKind::kOutOfBounds, "map_to_rank");
@@ -496,12 +567,22 @@ TEST(Machine, AStoreIntoAnotherCtaIsRefusedWhereItCannotLand) {
     arch::cluster_sync();
     store(arch::map_to_rank(barrier(0), arch::cluster_rank() ^ 1));
   }).fails(FaultKind::kIllegal, "ordinary store of an mbarrier");
-  // Rank 1 leaves at once.
-  Lab late = lab([=] {
-    if (arch::cluster_rank() == 1) return;
-    for (u32 i = 0; i < 400; ++i) arch::warp_sync();
-    store(arch::map_to_rank(slot(4 * arch::thread_index()), 1));
-  });
+  // The other CTA need not have begun.
+  lab([=] {
+    store(arch::map_to_rank(slot(4 * arch::thread_index()), arch::cluster_rank() ^ 1));
+    arch::cluster_sync();
+  }).fails(FaultKind::kIllegal, "which need not have begun");
+  // It leaves early: the store meets nobody, or nothing says that it came in time.
+  const auto leaves = [=](u32 pause) {
+    return [=] {
+      arch::cluster_sync();
+      if (arch::cluster_rank() == 1) return;
+      for (u32 i = 0; i < pause; ++i) arch::warp_sync();
+      store(arch::map_to_rank(slot(4 * arch::thread_index()), 1));
+    };
+  };
+  lab(leaves(0)).fails(FaultKind::kIllegal, "CTA");
+  Lab late = lab(leaves(400));
   bool found = false;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     const auto f = late.fault(seed);
