@@ -64,21 +64,28 @@ void Gate::release(ThreadClock& clock) {
 }
 
 // A release at the cluster's scope covers what the CTA's own threads did, as far as it is known.
-void Gate::lift(const ThreadClock& clock, Clock* known_widely) const {
+void Gate::lift(const ThreadClock& clock, Clock* known_widely) {
   const Agents& agents = pool_->agents();
-  const Clock* known = clock.known.values();
   const Agent own = agents.first_of_cta(clock.self);
-  for (Agent i = 0; i < agents.threads(); ++i) {
-    const bool here = i >= own && i < own + agents.threads_per_cta;
-    known_widely[i] =
-        std::max({known_widely[i], known[agents.widely + i], here ? known[i] : Clock{0}});
+  if (!(clock.known == last_lifted_) || own != lifted_cta_) {
+    const Clock* known = clock.known.values();
+    for (Agent i = 0; i < agents.threads(); ++i) {
+      const bool here = i >= own && i < own + agents.threads_per_cta;
+      known_widely[i] =
+          std::max({known_widely[i], known[agents.widely + i], here ? known[i] : Clock{0}});
+    }
+    last_lifted_ = clock.known;
+    lifted_cta_ = own;
   }
   known_widely[clock.self] = std::max(known_widely[clock.self], clock.now);
 }
 
 void Gate::release_from_afar(ThreadClock& clock, bool widely) {
   const Agents& agents = pool_->agents();
-  gather(clock, agents.widely);
+  if (!(clock.known == last_from_afar_)) {
+    gather(clock, agents.widely);
+    last_from_afar_ = clock.known;
+  }
   if (widely) {
     from_afar_.resize(agents.threads(), 0);
     lift(clock, from_afar_.data());
@@ -87,12 +94,7 @@ void Gate::release_from_afar(ThreadClock& clock, bool widely) {
 }
 
 void Gate::release_widely(ThreadClock& clock) {
-  const Agents& agents = pool_->agents();
-  if (agents.scoped()) {
-    if (!(clock.known == last_released_)) lift(clock, &gathered_[agents.widely]);
-    Clock& own = gathered_[agents.widely + clock.self];
-    own = std::max(own, clock.now);
-  }
+  if (pool_->agents().scoped()) lift(clock, &gathered_[pool_->agents().widely]);
   release(clock);
 }
 

@@ -130,12 +130,15 @@ class Gate {
   void gather(const ThreadClock& clock, Agent count);
   void step(ThreadClock& clock);
   void acquire(ThreadClock& clock, const SnapshotRef& published, Memo& memo);
-  void lift(const ThreadClock& clock, Clock* known_widely) const;
+  void lift(const ThreadClock& clock, Clock* known_widely);
 
   ClockPool* pool_;
   std::vector<Clock> gathered_;
   std::vector<Clock> from_afar_;  // of the threads: released at the cluster's scope
   SnapshotRef last_released_;
+  SnapshotRef last_from_afar_;
+  SnapshotRef last_lifted_;
+  Agent lifted_cta_ = kNoAgent;
   SnapshotRef published_;
   SnapshotRef published_widely_;
   Memo memo_;

@@ -167,6 +167,7 @@ emu::Outcome launch_emulated(const EmuKernel& kernel, const Problem& problem,
   }
   const Extents ld{launch::map_ld_a(problem, o), launch::map_ld_b(problem, o)};
   KernelParams params = params_of(c, problem, o, ld, settings.sm_count, fault);
+  if (settings.raster_m > 0) params.raster_m = settings.raster_m;
   shared::ClaimCounters claims{};
   if (settings.claim_tiles) params.claims = reinterpret_cast<std::uint64_t>(&claims);
   emu::GlobalMemory memory;

@@ -12,7 +12,8 @@ namespace wgrad::backends {
 
 struct EmuSettings {
   std::int32_t sm_count = 4;
-  bool claim_tiles = true;  ///< as CTAs come free; false: dealt out in turn
+  std::int32_t raster_m = 0;  ///< rows of a raster group; 0: as the SM count suggests
+  bool claim_tiles = true;    ///< as CTAs come free; false: dealt out in turn
   emu::Adversary adversary;
 };
 

@@ -113,6 +113,15 @@ void make_many(KernelCase& k, const Config& c, Random& random, std::uint64_t whi
   if (c.partial_columns) k.n = 61;
 }
 
+// Three or five rows of tiles in raster groups of two or three: the last group is a lower one.
+void make_tall(KernelCase& k, const Config& c, Random& random) {
+  k.raster_m = static_cast<int>(random.integer(2, 3));
+  const std::int64_t rows = k.raster_m == 2 ? 3 : 5, height = c.tile_m * c.cluster_m;
+  k.m = round_up((rows - 1) * height + random.integer(1, 40), unit_of(c.a));
+  k.counts.resize(std::min<std::size_t>(k.counts.size(), 2));
+  for (std::int64_t& count : k.counts) count = std::min<std::int64_t>(count, 65);
+}
+
 void break_data(KernelCase& k, const Config& c, std::uint64_t which) {
   constexpr Broken kOffsets[] = {Broken::kOffsetsNegative, Broken::kOffsetBeyond,
                                  Broken::kOffsetDecreases, Broken::kOffsetNegative};
@@ -194,6 +203,8 @@ KernelCase fuzz_case(const Config& c, std::size_t kernel, std::uint64_t number) 
     make_many(k, c, random, number / 13);
   } else if (number % 5 == 2) {
     break_data(k, c, number / 5);
+  } else if (number % 7 == 3) {
+    make_tall(k, c, random);
   }
   return k;
 }
@@ -204,6 +215,7 @@ std::string arguments(const KernelCase& k) {
       "--sms {} --infinite {} --values {} --data-seed {} --seed {}",
       k.kernel, k.m, k.n, counts_text(k.counts), k.slack, k.a_pad, k.b_pad, k.pitch_pad, k.sms,
       k.infinite ? 1 : 0, static_cast<int>(k.values), k.data_seed, k.seed);
+  if (k.raster_m != 0) text += fmt::format(" --raster-m {}", k.raster_m);
   if (k.broken != Broken::kNothing) text += fmt::format(" --broken {}", static_cast<int>(k.broken));
   return text;
 }
@@ -235,6 +247,8 @@ KernelCase parse(const std::vector<std::string>& args) {
       k.pitch_pad = size;
     else if (name == "--sms")
       k.sms = static_cast<int>(size);
+    else if (name == "--raster-m")
+      k.raster_m = static_cast<int>(size);
     else if (name == "--infinite")
       k.infinite = number != 0;
     else if (name == "--values")

@@ -40,6 +40,7 @@ struct KernelCase {
   std::int64_t b_pad = 0;
   std::int64_t pitch_pad = 0;  ///< output columns beyond the least, in units of 16 bytes
   int sms = 4;                 ///< CTAs at once: few make each walk over many tiles
+  int raster_m = 0;            ///< rows of a raster group; 0: as the SMs suggest
   bool infinite = false;       ///< each expert's last token multiplies to infinity in row 0
   Values values = Values::kIntegers;
   Broken broken = Broken::kNothing;
@@ -53,7 +54,8 @@ std::int64_t unit_of(shared::OperandLayout layout);
 /// The same case for the same number.
 KernelCase random_kernel_case(const shared::Config& config, std::size_t kernel,
                               std::uint64_t number);
-/// For the fuzzer: now and then of widths off 16 bytes, of more experts than are sorted, or broken.
+/// For the fuzzer: now and then of widths off 16 bytes, of rows that raster groups do not divide,
+/// of more experts than are sorted, or broken.
 KernelCase fuzz_case(const shared::Config& config, std::size_t kernel, std::uint64_t number);
 Case full_case(const shared::Config& config, const KernelCase& c);
 

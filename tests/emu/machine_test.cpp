@@ -436,14 +436,14 @@ Lab remote_stores(Told told) {
                                {{64 * rank + t, 1, 2, t}});
     if (told == Told::kByBarrier) {
       arch::barrier_arrive_release_cluster(arch::map_to_rank(barrier(2), rank ^ 1));
-      arch::barrier_wait_cluster(barrier(2), 0);
+      arch::barrier_wait_acquire_cluster(barrier(2), 0);
     }
     if (told == Told::kReleasesNearby || told == Told::kAcquiresNearby) {
       const u32 there = arch::map_to_rank(barrier(2), rank ^ 1);
       told == Told::kReleasesNearby ? arch::barrier_arrive_cluster(there)
                                     : arch::barrier_arrive_release_cluster(there);
       told == Told::kAcquiresNearby ? arch::barrier_wait(barrier(2), 0)
-                                    : arch::barrier_wait_cluster(barrier(2), 0);
+                                    : arch::barrier_wait_acquire_cluster(barrier(2), 0);
     }
     if (told == Told::kByClusterSync) arch::cluster_sync();
     const arch::Chunk c = arch::load_shared(slot(4 * (63 - t)));
@@ -498,7 +498,7 @@ TEST(Machine, ScopesCarryWhatIsKnownNearby) {
       if (gathers) arch::cta_sync();
       if (t == 40) {
         arch::barrier_arrive_release_cluster(arch::map_to_rank(barrier(2), rank ^ 1));
-        arch::barrier_wait_cluster(barrier(2), 0);
+        arch::barrier_wait_acquire_cluster(barrier(2), 0);
       }
       if (spreads) arch::cta_sync();
       if (spreads || t == 40) arch::load_shared(slot(4 * (63 - t)));

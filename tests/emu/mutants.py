@@ -225,6 +225,8 @@ MUTANTS = [
     ("end before the begin", SCHEDULE, "return {first, max_of(first, last)};", "return {first, last};", 0),
     ("last tokens left out", SCHEDULE, "(r.end - first_token(c, r, alignment) - 1) / c.tile_k + 1",
      "(r.end - first_token(c, r, alignment)) / c.tile_k", 0),
+    ("last raster group as high as the others", SCHEDULE, "min_of(g.raster_m, g.rows - first_row)", "g.raster_m", 0),
+    ("last raster group as high as the others, pairs", SCHEDULE, "min_of(g.raster_m, g.rows - first_row)", "g.raster_m", 9),
     ("edge not added, fp32", EDGE, "if constexpr (kConfig.accumulate) value += ", "if (false) value += ", 15),
     ("edge not added, 16 bits", EDGE, "if constexpr (kConfig.accumulate) there = ", "if (false) there = ", 14),
     ("edge stored beside the boxes", EDGE, "column < first || column >= p.n", "column >= p.n", 14),

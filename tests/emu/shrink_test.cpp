@@ -1,13 +1,16 @@
 // What the fuzzer makes of wrong_kernel.cpp.
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <numeric>
 #include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "emu/kernel_configs.hpp"
 #include "emu/verdict.hpp"
+#include "wgrad/shared/schedule.hpp"
 
 namespace wgrad::test {
 namespace {
@@ -57,11 +60,32 @@ TEST(Fuzz, ArgumentsSayEverything) {
   for (std::uint64_t number = 1; number < 30; ++number) {
     KernelCase c = random_kernel_case(config(), 0, number);
     c.values = Values::kWide;
+    c.raster_m = static_cast<int>(number % 3);
     std::istringstream words(arguments(c));
     std::vector<std::string> split;
     for (std::string word; words >> word;) split.push_back(word);
     EXPECT_EQ(arguments(parse(split)), arguments(c));
   }
+}
+
+// Rows of tiles that raster groups do not divide: in the default run and in the mutants'.
+TEST(Fuzz, MeetsALowerLastRasterGroup) {
+  std::size_t single = 0, pairs = 0;
+  for (std::uint64_t number = 1; number <= 300; ++number) {
+    const std::size_t kernel = number % std::size(kKernelConfigs);
+    const shared::Config& c = kKernelConfigs[kernel];
+    const KernelCase k = fuzz_case(c, kernel, number);
+    if (k.raster_m == 0) continue;
+    const shared::TileGrid g = shared::tile_grid(
+        c, static_cast<std::int32_t>(k.m), static_cast<std::int32_t>(k.n),
+        static_cast<std::int32_t>(k.counts.size()), static_cast<std::int32_t>(k.raster_m));
+    EXPECT_GT(g.rows, g.raster_m);
+    EXPECT_NE(g.rows % g.raster_m, 0U);
+    ++(c.cluster_m == 1 ? single : pairs);
+  }
+  EXPECT_GT(single, 5U);
+  EXPECT_GT(pairs, 5U);
+  EXPECT_NE(fuzz_case(config(), 0, 3).raster_m, 0);
 }
 
 }  // namespace

@@ -109,6 +109,7 @@ Verdict verdict(const KernelCase& k) {
   FaultRecord record{};
   backends::EmuSettings settings;
   settings.sm_count = k.sms;
+  settings.raster_m = k.raster_m;
   settings.claim_tiles = k.seed % 4 != 1;
   settings.adversary = {.seed = k.seed, .step_limit = 20'000'000};
   const emu::Outcome outcome =
@@ -151,6 +152,7 @@ KernelCase shrink(KernelCase best) {
       again |= attempt([&](KernelCase& k) { k.counts[e] /= 2; });
     }
     again |= attempt([](KernelCase& k) { k.slack = k.a_pad = k.b_pad = k.pitch_pad = 0; });
+    again |= attempt([](KernelCase& k) { k.raster_m = 0; });
     again |= attempt([&](KernelCase& k) {
       k.m = std::max(unit_of(c.a), k.m / 2 / unit_of(c.a) * unit_of(c.a));
     });

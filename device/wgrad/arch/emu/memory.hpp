@@ -32,7 +32,7 @@ WGRAD_DEVICE void fence_async_shared() {
 WGRAD_DEVICE void store_shared(u32 address, Chunk c) {
   emu::store_shared(address, &c, sizeof c);
 }
-WGRAD_DEVICE void store_shared_cluster(u32 mapped_address, const Chunk& c) {
+WGRAD_DEVICE void store_shared_cluster(u32 mapped_address, Chunk c) {
   emu::store_shared_cluster(mapped_address, &c, sizeof c);
 }
 WGRAD_DEVICE Chunk load_shared(u32 address) {

@@ -86,7 +86,7 @@ WGRAD_DEVICE void barrier_wait(u32 barrier, u32 parity) {
   while (!barrier_try_wait(barrier, parity)) {
   }
 }
-WGRAD_DEVICE void barrier_wait_cluster(u32 barrier, u32 parity) {
+WGRAD_DEVICE void barrier_wait_acquire_cluster(u32 barrier, u32 parity) {
   while (!emu::barrier_try_wait_cluster(barrier, parity)) {
   }
 }

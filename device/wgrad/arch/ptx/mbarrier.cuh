@@ -32,7 +32,7 @@ WGRAD_DEVICE void barrier_arrive_cluster(u32 barrier) {
 }
 
 // The same, and what this thread did or knows of in the cluster's shared memory comes before
-// whatever follows a barrier_wait_cluster() for the phase.
+// whatever follows a barrier_wait_acquire_cluster() for the phase.
 WGRAD_DEVICE void barrier_arrive_release_cluster(u32 barrier) {
   asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(barrier)
                : "memory");
@@ -64,7 +64,7 @@ WGRAD_DEVICE bool barrier_test(u32 barrier, u32 parity) {
 }
 
 // Until the phase of this parity, to which other CTAs released their stores, has completed.
-WGRAD_DEVICE void barrier_wait_cluster(u32 barrier, u32 parity) {
+WGRAD_DEVICE void barrier_wait_acquire_cluster(u32 barrier, u32 parity) {
   u32 done;
   do {
     asm volatile(
