@@ -6,6 +6,7 @@
 
 #include "bindings.hpp"
 #include "contract.hpp"
+#include "request.hpp"
 #include "spelling.hpp"
 #include "wgrad/explain.hpp"
 
@@ -43,12 +44,25 @@ void init_options(Options* self, Pair mma_tiler_mn, std::optional<Pair> cluster_
   new (self) Options(std::move(o));
 }
 
+OutputForm form_of(bool pointers) {
+  return pointers ? OutputForm::kPointers : OutputForm::kStacked;
+}
+
 Contract describe_call(Api api, H a, H b, H sfa, H sfb, H offsets, H wgrad, H wgrad_ptrs,
                        H global_scale_a, H global_scale_b, const Options& options, bool pointers) {
-  return describe(api,
-                  {a, b, sfa, sfb, offsets, wgrad, wgrad_ptrs, global_scale_a, global_scale_b,
-                   nb::handle(Py_None)},
-                  options, pointers ? OutputForm::kPointers : OutputForm::kStacked);
+  return Request(api,
+                 {a, b, sfa, sfb, offsets, wgrad, wgrad_ptrs, global_scale_a, global_scale_b,
+                  nb::handle(Py_None)},
+                 options, form_of(pointers))
+      .contract();
+}
+
+void init_request(Request* self, Api api, H a, H b, H sfa, H sfb, H offsets, H wgrad, H wgrad_ptrs,
+                  H global_scale_a, H global_scale_b, H workspace, const Options& options,
+                  bool pointers, H stream) {
+  new (self) Request(
+      api, {a, b, sfa, sfb, offsets, wgrad, wgrad_ptrs, global_scale_a, global_scale_b, workspace},
+      options, form_of(pointers), stream);
 }
 
 void run(const Compiled& self, Api api, H a, H b, H sfa, H sfb, H offsets, H wgrad, H wgrad_ptrs,
@@ -62,20 +76,15 @@ void run_call(CompiledCalls& self, H a, H b, H sfa, H sfb, H offsets, H wgrad, H
               H global_scale_a, H global_scale_b, const Options& options, bool pointers, H stream,
               H workspace) {
   self.run({a, b, sfa, sfb, offsets, wgrad, wgrad_ptrs, global_scale_a, global_scale_b, workspace},
-           options, pointers ? OutputForm::kPointers : OutputForm::kStacked, stream);
+           options, form_of(pointers), stream);
 }
 
-nb::tuple wgrad_shape(const Contract& c) {
-  return nb::make_tuple(c.problem.experts, c.problem.m, c.problem.n);
+nb::tuple wgrad_shape(const Problem& p) {
+  return nb::make_tuple(p.experts, p.m, p.n);
 }
 
-nb::tuple output_of_call(CompiledCalls& self, H a, H b, H sfa, H sfb, H offsets, H global_scale_a,
-                         H global_scale_b, const Options& options) {
-  const nb::handle none(Py_None);
-  const auto compiled = self.find(
-      {a, b, sfa, sfb, offsets, none, none, global_scale_a, global_scale_b, none}, options);
-  const Contract& contract = compiled->contract();
-  return nb::make_tuple(wgrad_shape(contract), name(contract.problem.wgrad_dtype));
+nb::bytes as_bytes(const std::string& key) {
+  return nb::bytes(key.data(), key.size());
 }
 
 Support support_of(const Contract& self, Api api, const DeviceSpec* device) {
@@ -111,14 +120,11 @@ void bind_contract(nb::module_& module) {
            nb::arg("sm_limit") = 0);
   nb::class_<Contract>(module, "Contract", "What stays the same from call to call.")
       .def_prop_ro(
-          "key",
-          [](const Contract& c) {
-            const std::string key = c.key();
-            return nb::bytes(key.data(), key.size());
-          },
+          "key", [](const Contract& c) { return as_bytes(c.key()); },
           "equal for calls that one compiled operator serves")
       .def_ro("problem", &Contract::problem, "the Problem, with this call's T")
-      .def_prop_ro("wgrad_shape", wgrad_shape, "(E, M, N)")
+      .def_prop_ro(
+          "wgrad_shape", [](const Contract& c) { return wgrad_shape(c.problem); }, "(E, M, N)")
       .def_prop_ro(
           "wgrad_dtype", [](const Contract& c) { return name(c.problem.wgrad_dtype); },
           "dtype name of the output")
@@ -139,6 +145,31 @@ void bind_contract(nb::module_& module) {
           nb::arg("api"), "Plans and builds.");
 }
 
+void bind_request(nb::module_& module) {
+  nb::class_<Request>(module, "Request", "The tensors of one call, read once.")
+      .def("__init__", init_request, nb::arg("api"), nb::arg("a").none(), nb::arg("b").none(),
+           nb::arg("sfa").none(), nb::arg("sfb").none(), nb::arg("offsets").none(),
+           nb::arg("wgrad").none(), nb::arg("wgrad_ptrs").none(), nb::arg("global_scale_a").none(),
+           nb::arg("global_scale_b").none(), nb::arg("workspace").none(), nb::arg("options"),
+           nb::arg("pointers"), nb::arg("stream").none(),
+           "Raises ValueError for tensors that do not fit together, and for no stream.")
+      .def_prop_ro(
+          "key", [](const Request& r) { return as_bytes(r.key()); },
+          "equal for calls that one compiled operator serves")
+      .def_prop_ro(
+          "wgrad_shape", [](const Request& r) { return wgrad_shape(r.call().problem); },
+          "(E, M, N)")
+      .def_prop_ro(
+          "wgrad_dtype", [](const Request& r) { return name(r.call().problem.wgrad_dtype); },
+          "dtype name of the output")
+      .def_prop_ro(
+          "pointers", [](const Request& r) { return r.form() == OutputForm::kPointers; },
+          "whether the results go through addresses")
+      .def("contract", &Request::contract, "What stays the same from call to call.")
+      .def("give_output", &Request::give_output, nb::arg("wgrad"),
+           "Adds the (E, M, N) output of a call that came without one.");
+}
+
 void bind_compiled(nb::module_& module) {
   nb::class_<DeviceFault>(module, "DeviceFault", "A fault in device data that a run met.")
       .def_ro("what", &DeviceFault::what, "what is wrong")
@@ -151,6 +182,8 @@ void bind_compiled(nb::module_& module) {
            nb::arg("wgrad").none(), nb::arg("wgrad_ptrs").none(), nb::arg("global_scale_a").none(),
            nb::arg("global_scale_b").none(), nb::arg("stream").none(), nb::arg("workspace").none(),
            "Computes one call.")
+      .def("run_request", nb::overload_cast<Request&>(&Compiled::run, nb::const_),
+           nb::arg("request"), "Computes a call that was read before.")
       .def("fault", fault, "The first DeviceFault since compilation or clear_fault(), or None.")
       .def(
           "clear_fault", [](const Compiled& c) { c.executable().clear_fault(); },
@@ -174,16 +207,17 @@ void bind_calls(nb::module_& module) {
            nb::arg("global_scale_b").none(), nb::arg("options"), nb::arg("pointers"),
            nb::arg("stream").none(), nb::arg("workspace").none(),
            "Computes one call with the operator of its contract, compiled at its first use.")
-      .def("output", output_of_call, nb::arg("a").none(), nb::arg("b").none(),
-           nb::arg("sfa").none(), nb::arg("sfb").none(), nb::arg("offsets").none(),
-           nb::arg("global_scale_a").none(), nb::arg("global_scale_b").none(), nb::arg("options"),
-           "((E, M, N), dtype name) of the output that a call needs; compiles as run() does.");
+      .def("prepare", &CompiledCalls::prepare, nb::arg("request"),
+           "Compiles the operator of a call where that was not done yet.")
+      .def("run_request", nb::overload_cast<Request&>(&CompiledCalls::run), nb::arg("request"),
+           "Computes a call that was read before.");
 }
 
 }  // namespace
 
 void bind_operator(nb::module_& module) {
   bind_contract(module);
+  bind_request(module);
   bind_compiled(module);
   bind_calls(module);
   module.def("describe", describe_call, nb::arg("api"), nb::arg("a").none(), nb::arg("b").none(),

@@ -32,11 +32,15 @@ void CallBuilder::check_place(const TensorView& view, const std::string& field) 
 
 namespace {
 
+void check_output_rank(CallBuilder& b) {
+  if (b.in.wgrad) b.check_rank(*b.in.wgrad, "wgrad", 3, "3-D, (E, M, N)");
+}
+
 void check_ranks(CallBuilder& b) {
   b.check_rank(b.in.a, "a", 2, b.api == Api::kNatural ? "2-D, (T, M)" : "2-D, (M, T)");
   b.check_rank(b.in.b, "b", 2, "2-D, (T, N)");
   b.check_rank(b.in.offsets, "offsets", 1, "1-D, (E,)");
-  if (b.in.wgrad) b.check_rank(*b.in.wgrad, "wgrad", 3, "3-D, (E, M, N)");
+  check_output_rank(b);
 }
 
 /// Token-major x and dy are MN-major; the drop-in functions expect K-major, as the reference does.
@@ -143,6 +147,17 @@ Call read_call(const Arguments& arguments, const Options& options, OutputForm fo
   check_places(builder);
   builder.throw_refusals();
   return std::move(builder.call);
+}
+
+void read_given_output(Call& call, const Arguments& arguments, const Options& options,
+                       OutputForm form, Api api) {
+  CallBuilder builder{arguments, options, form, api, nullptr, std::move(call)};
+  check_output_rank(builder);
+  builder.throw_refusals();
+  read_output(builder);
+  builder.check_place(*arguments.wgrad, "wgrad");
+  builder.throw_refusals();
+  call = std::move(builder.call);
 }
 
 }  // namespace wgrad::python

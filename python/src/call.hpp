@@ -54,4 +54,8 @@ struct Call {
 Call read_call(const Arguments& arguments, const Options& options, OutputForm form, Api api,
                const Problem* compiled = nullptr);
 
+/// Adds arguments.wgrad to a call that was read without it. Throws as read_call() does.
+void read_given_output(Call& call, const Arguments& arguments, const Options& options,
+                       OutputForm form, Api api);
+
 }  // namespace wgrad::python

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "frontend.hpp"
+#include "request.hpp"
 #include "stream.hpp"
 
 namespace wgrad::python {
@@ -34,22 +35,6 @@ void read_outputs(Arguments& in, nb::handle wgrad_ptrs) {
     const std::string field = "wgrad_ptrs[" + std::to_string(e++) + "]";
     in.outputs.push_back(read_tensor(output, field.c_str()));
   }
-}
-
-Arguments read(Api api, const Tensors& t) {
-  Arguments in;
-  in.a = read_tensor(t.a, "a");
-  in.b = read_tensor(t.b, "b");
-  in.offsets = read_tensor(t.offsets, "offsets");
-  in.sfa = read_optional(t.sfa, "sfa");
-  in.sfb = read_optional(t.sfb, "sfb");
-  in.global_scale_a = read_optional(t.global_scale_a, "global_scale_a");
-  in.global_scale_b = read_optional(t.global_scale_b, "global_scale_b");
-  in.wgrad = read_optional(t.wgrad, "wgrad");
-  in.workspace = read_optional(t.workspace, "workspace");
-  read_outputs(in, t.wgrad_ptrs);
-  if (api == Api::kNatural && in.a.rank == 2) in.a = in.a.transposed();  // x is (T, M)
-  return in;
 }
 
 const char* text(Major major) {
@@ -147,7 +132,24 @@ void check_grad(const Arguments& in) {
   for (const TensorView& output : in.outputs) refuse_detached(output, "wgrad_ptrs");
 }
 
-/// Equal for calls that one compiled operator serves.
+}  // namespace
+
+Arguments read_arguments(Api api, const Tensors& t) {
+  Arguments in;
+  in.a = read_tensor(t.a, "a");
+  in.b = read_tensor(t.b, "b");
+  in.offsets = read_tensor(t.offsets, "offsets");
+  in.sfa = read_optional(t.sfa, "sfa");
+  in.sfb = read_optional(t.sfb, "sfb");
+  in.global_scale_a = read_optional(t.global_scale_a, "global_scale_a");
+  in.global_scale_b = read_optional(t.global_scale_b, "global_scale_b");
+  in.wgrad = read_optional(t.wgrad, "wgrad");
+  in.workspace = read_optional(t.workspace, "workspace");
+  read_outputs(in, t.wgrad_ptrs);
+  if (api == Api::kNatural && in.a.rank == 2) in.a = in.a.transposed();  // x is (T, M)
+  return in;
+}
+
 std::string key_of(const Problem& p, const Place& place, const Options& options) {
   const ScaleSpec scales = p.scales.value_or(ScaleSpec{});
   const std::array<std::int64_t, 27> fields = {
@@ -184,8 +186,6 @@ std::string key_of(const Problem& p, const Place& place, const Options& options)
   return bytes + options.backend;
 }
 
-}  // namespace
-
 std::string Contract::key() const {
   return key_of(problem, place, options);
 }
@@ -201,14 +201,6 @@ DeviceSpec Contract::device() const {
   return device;
 }
 
-Contract describe(Api api, const Tensors& tensors, const Options& options, OutputForm form) {
-  return in_words_of(api, [&] {
-    const Arguments in = read(api, tensors);
-    const Call call = read_call(in, options, form, api);
-    return Contract{call.problem, call.place, options, form};
-  });
-}
-
 Compiled::Compiled(Contract contract)
     : contract_(std::move(contract)),
       executable_(prepare(contract_.problem, contract_.device(),
@@ -220,26 +212,37 @@ Compiled::Compiled(Contract contract)
   }
 }
 
+void Compiled::check(const Arguments& in, const Call& call) const {
+  check_grad(in);
+  if (!same_contract(call.problem, contract_.problem)) {
+    refuse_if_any(differences(call.problem, contract_.problem));
+  }
+  if (call.place != contract_.place) {
+    refuse({"device", "a", "on " + to_string(call.place),
+            "on " + to_string(contract_.place) + ", as compiled"});
+  }
+}
+
 void Compiled::run(Api api, const Tensors& tensors, nb::handle stream) const {
   in_words_of(api, [&] {
-    const Arguments in = read(api, tensors);
+    const Arguments in = read_arguments(api, tensors);
     need_output(contract_.form, in);
-    check_grad(in);
-    const Problem& compiled = contract_.problem;
-    Call call = read_call(in, contract_.options, contract_.form, api, &compiled);
-    if (!same_contract(call.problem, compiled)) {
-      refuse_if_any(differences(call.problem, compiled));
-    }
-    if (call.place != contract_.place) {
-      refuse({"device", "a", "on " + to_string(call.place),
-              "on " + to_string(contract_.place) + ", as compiled"});
-    }
-    run(in, call, stream);
+    Call call = read_call(in, contract_.options, contract_.form, api, &contract_.problem);
+    check(in, call);
+    call.operands.stream = stream_handle(stream, in.a);
+    run(in, call);
   });
 }
 
-void Compiled::run(const Arguments& in, Call& call, nb::handle stream) const {
-  call.operands.stream = stream_handle(stream, in.a);
+void Compiled::run(Request& request) const {
+  in_words_of(request.api(), [&] {
+    need_output(contract_.form, request.arguments());
+    check(request.arguments(), request.call());
+    run(request.arguments(), request.call());
+  });
+}
+
+void Compiled::run(const Arguments& in, Call& call) const {
   if (call.place.kind == DeviceKind::kCuda) {
     launch_on_cuda(executable_, call, in);
   } else {
@@ -256,25 +259,26 @@ std::shared_ptr<const Compiled> CompiledCalls::find(const Call& call, const Opti
   return made;
 }
 
-std::shared_ptr<const Compiled> CompiledCalls::find(const Tensors& tensors,
-                                                    const Options& options) {
-  return in_words_of(Api::kNatural, [&] {
-    constexpr OutputForm kForm = OutputForm::kStacked;
-    const Arguments in = read(Api::kNatural, tensors);
-    return find(read_call(in, options, kForm, Api::kNatural), options, kForm);
-  });
+void CompiledCalls::prepare(const Request& request) {
+  in_words_of(request.api(), [&] { find(request.call(), request.options(), request.form()); });
+}
+
+void CompiledCalls::run(Request& request) {
+  in_words_of(request.api(),
+              [&] { find(request.call(), request.options(), request.form())->run(request); });
 }
 
 void CompiledCalls::run(const Tensors& tensors, const Options& options, OutputForm form,
                         nb::handle stream) {
   in_words_of(Api::kNatural, [&] {
-    const Arguments in = read(Api::kNatural, tensors);
+    const Arguments in = read_arguments(Api::kNatural, tensors);
     need_output(form, in);
     check_grad(in);
     Call call = read_call(in, options, form, Api::kNatural);
+    call.operands.stream = stream_handle(stream, in.a);
     // Kept alive: the GIL is released while it runs.
     const std::shared_ptr<const Compiled> compiled = find(call, options, form);
-    compiled->run(in, call, stream);
+    compiled->run(in, call);
   });
 }
 

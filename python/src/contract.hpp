@@ -32,7 +32,13 @@ struct Contract {
   DeviceSpec device() const;
 };
 
-Contract describe(Api api, const Tensors& tensors, const Options& options, OutputForm form);
+/// A Contract's key.
+std::string key_of(const Problem& problem, const Place& place, const Options& options);
+
+/// Reads every tensor of a call. Throws ValueError for what is none.
+Arguments read_arguments(Api api, const Tensors& tensors);
+
+class Request;
 
 /// A contract with its executable.
 class Compiled {
@@ -42,13 +48,18 @@ class Compiled {
   /// Computes one call. Throws for tensors that break the contract, in the words of `api`.
   void run(Api api, const Tensors& tensors, nanobind::handle stream) const;
 
-  /// Computes a call that is known to keep the contract.
-  void run(const Arguments& in, Call& call, nanobind::handle stream) const;
+  /// The same, of tensors that were read before.
+  void run(Request& request) const;
+
+  /// Computes a call that is known to keep the contract, on the stream of its operands.
+  void run(const Arguments& in, Call& call) const;
 
   const Contract& contract() const noexcept { return contract_; }
   const Executable& executable() const noexcept { return executable_; }
 
  private:
+  void check(const Arguments& in, const Call& call) const;
+
   Contract contract_;
   Executable executable_;
 };
@@ -60,8 +71,9 @@ class CompiledCalls {
   /// that miss at once both compile, and the later operator stays.
   void run(const Tensors& tensors, const Options& options, OutputForm form,
            nanobind::handle stream);
-  /// The operator of a call whose output is still to be made.
-  std::shared_ptr<const Compiled> find(const Tensors& tensors, const Options& options);
+  /// Compiles the operator of `request` where that was not done yet.
+  void prepare(const Request& request);
+  void run(Request& request);
 
  private:
   std::shared_ptr<const Compiled> find(const Call& call, const Options& options, OutputForm form);

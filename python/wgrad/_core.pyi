@@ -178,6 +178,35 @@ class Contract:
     def require_support(self, api: Api) -> None: ...
     def compile(self, api: Api) -> Compiled: ...
 
+class Request:
+    def __init__(
+        self,
+        api: Api,
+        a: Any,
+        b: Any,
+        sfa: Any,
+        sfb: Any,
+        offsets: Any,
+        wgrad: Any,
+        wgrad_ptrs: Any,
+        global_scale_a: Any,
+        global_scale_b: Any,
+        workspace: Any,
+        options: Options,
+        pointers: bool,
+        stream: Any,
+    ) -> None: ...
+    @property
+    def key(self) -> bytes: ...
+    @property
+    def wgrad_shape(self) -> tuple[int, int, int]: ...
+    @property
+    def wgrad_dtype(self) -> str: ...
+    @property
+    def pointers(self) -> bool: ...
+    def contract(self) -> Contract: ...
+    def give_output(self, wgrad: Any) -> None: ...
+
 class Compiled:
     def run(
         self,
@@ -194,6 +223,7 @@ class Compiled:
         stream: Any,
         workspace: Any,
     ) -> None: ...
+    def run_request(self, request: Request) -> None: ...
     def fault(self) -> DeviceFault | None: ...
     def clear_fault(self) -> None: ...
     @property
@@ -221,17 +251,8 @@ class CompiledCalls:
         stream: Any,
         workspace: Any,
     ) -> None: ...
-    def output(
-        self,
-        a: Any,
-        b: Any,
-        sfa: Any,
-        sfb: Any,
-        offsets: Any,
-        global_scale_a: Any,
-        global_scale_b: Any,
-        options: Options,
-    ) -> tuple[tuple[int, int, int], str]: ...
+    def prepare(self, request: Request) -> None: ...
+    def run_request(self, request: Request) -> None: ...
 
 def describe(
     api: Api,

@@ -120,8 +120,27 @@ def _run(
     sfa, sfb, gsa, gsb = scales
     operators = cache.natural()
     if out is None:
-        shape, dtype = operators.output(x, dy, sfa, sfb, offsets, gsa, gsb, chosen)
-        out = new_output(x, shape, dtype, accumulate, stream)
+        request = _core.Request(
+            _core.Api.NATURAL,
+            x,
+            dy,
+            sfa,
+            sfb,
+            offsets,
+            None,
+            None,
+            gsa,
+            gsb,
+            workspace,
+            chosen,
+            False,
+            stream,
+        )
+        operators.prepare(request)  # refuses before anything is allocated
+        out = new_output(x, request.wgrad_shape, request.wgrad_dtype, accumulate, stream)
+        request.give_output(out)
+        operators.run_request(request)
+        return out
     separate = isinstance(out, (list, tuple))
     whole, parts = (None, out) if separate else (out, None)
     operators.run(

@@ -206,6 +206,12 @@ class GroupedGemmWgrad:
             descriptor_workspace,
         )
 
+    def _execute_request(self, request: _core.Request) -> None:
+        """execute(), of tensors that the wrapper has read."""
+        compiled = self._pointers if request.pointers else self._stacked
+        assert compiled is not None
+        compiled.run_request(request)
+
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         """compile() where needed, then execute(...)."""
         self.compile()

@@ -8,7 +8,7 @@ from . import _core, cache
 from ._options import options
 from ._refusals import refuse
 from ._tensors import new_output
-from .operator import GroupedGemmWgradSm100, WGradInputOrder
+from .operator import GroupedGemmWgrad, GroupedGemmWgradSm100, WGradInputOrder
 from .tuple_dict import TupleDict, register_pytrees
 
 _cache_of_GroupedGemmWgradSm100Objects = cache.wrapper
@@ -89,7 +89,7 @@ def grouped_gemm_wgrad_wrapper_sm100(
         validate_device_data,
         sm_limit,
     )
-    contract = _core.describe(
+    request = _core.Request(
         _core.Api.CALL,
         a_tensor,
         b_tensor,
@@ -100,24 +100,23 @@ def grouped_gemm_wgrad_wrapper_sm100(
         wgrad_ptrs,
         global_scale_a,
         global_scale_b,
+        descriptor_workspace,
         options(*choices),
         wgrad_ptrs is not None,
+        current_stream,
     )
-    key = (output_mode, contract.key)
+    key = (output_mode, request.key)
     operator = cache.wrapper.get(key)
     if operator is None:
         # Refused here, so that messages use this function's argument names.
-        contract.require_support(_core.Api.CALL)
+        request.contract().require_support(_core.Api.CALL)
     if wgrad_tensor is None and wgrad_ptrs is None:
         wgrad_tensor = new_output(
-            a_tensor,
-            contract.wgrad_shape,
-            contract.wgrad_dtype,
-            accumulate_on_output,
-            current_stream,
+            a_tensor, request.wgrad_shape, request.wgrad_dtype, accumulate_on_output, current_stream
         )
+        request.give_output(wgrad_tensor)
     if operator is None:
-        experts, m, n = contract.wgrad_shape
+        experts, m, n = request.wgrad_shape
         dense = output_mode == "dense"
         operator = GroupedGemmWgradSm100(
             a_tensor,
@@ -128,7 +127,7 @@ def grouped_gemm_wgrad_wrapper_sm100(
             sample_wgrad=wgrad_tensor if dense else None,
             num_experts=None if dense else experts,
             wgrad_shape=None if dense else (m, n),
-            wgrad_dtype=None if dense else contract.wgrad_dtype,
+            wgrad_dtype=None if dense else request.wgrad_dtype,
             sample_global_scale_a=global_scale_a,
             sample_global_scale_b=global_scale_b,
             acc_dtype=acc_dtype,
@@ -147,19 +146,22 @@ def grouped_gemm_wgrad_wrapper_sm100(
             raise _core.RuntimeError("wgrad: unsupported configuration")
         operator.compile()
         cache.wrapper[key] = operator
-    operator.execute(
-        a_tensor,
-        b_tensor,
-        sfa_tensor,
-        sfb_tensor,
-        offsets_tensor,
-        wgrad_tensor,
-        wgrad_ptrs,
-        global_scale_a,
-        global_scale_b,
-        current_stream,
-        descriptor_workspace=descriptor_workspace,
-    )
+    if type(operator).execute is GroupedGemmWgrad.execute:
+        operator._execute_request(request)
+    else:  # a class that someone put in its place, as tests of such caches do
+        operator.execute(
+            a_tensor,
+            b_tensor,
+            sfa_tensor,
+            sfb_tensor,
+            offsets_tensor,
+            wgrad_tensor,
+            wgrad_ptrs,
+            global_scale_a,
+            global_scale_b,
+            current_stream,
+            descriptor_workspace=descriptor_workspace,
+        )
     return TupleDict(wgrad_tensor=wgrad_tensor)
 
 

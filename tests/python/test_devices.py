@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import types
+
 import numpy as np
 import pytest
 
@@ -87,6 +89,28 @@ def test_f082_f095_every_tensor_is_on_one_device(mix):
 def test_a_foreign_device_is_refused():
     with pytest.raises(ValueError, match="x is on DLPack device type 8; it must be on a CPU or a"):
         wgrad.grouped_wgrad(**call(x=FakeCuda(np.ones((T, M), np.float16), device_type=8)))
+
+
+STREAMS = {
+    "a list": ([1], "stream is a list; it must be None, an integer handle, a torch stream or a CU"),
+    "of another device": (
+        types.SimpleNamespace(cuda_stream=5, device_index=1),
+        "stream is a stream of cuda:1; it must be a stream of the operands' device: cuda:0",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", STREAMS)
+@pytest.mark.parametrize("out", [None, FakeCuda(np.zeros((E, M, N), np.float32))])
+def test_streams_are_refused_before_anything_is_compiled_or_allocated(kind, out):
+    stream, text = STREAMS[kind]
+    with pytest.raises(wgrad.ValueError, match=text):
+        wgrad.grouped_wgrad(**call(out=out, stream=stream))
+    a = FakeCuda(np.ones((M, T), np.float16))
+    with pytest.raises(wgrad.ValueError, match="current_" + text):
+        wgrad.grouped_gemm_wgrad_wrapper_sm100(
+            a, call()["dy"], None, None, call()["offsets"], wgrad_tensor=out, current_stream=stream
+        )
 
 
 @pytest.mark.skipif(_core.cuda_device_count() > 0, reason="this machine has CUDA devices")

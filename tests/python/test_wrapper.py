@@ -15,6 +15,7 @@ import drop_in
 import frameworks
 import operands
 import reference
+from fake_cuda import FakeCuda
 
 FORMATS = ["bf16", "mxfp8", "mxfp4", "nvfp4"]
 CACHE = wgrad._cache_of_GroupedGemmWgradSm100Objects
@@ -342,3 +343,42 @@ def test_numpy_results_are_numpy():
     result = wrapper(*small(numpy, [8, 16]))
     assert isinstance(result["wgrad_tensor"], np.ndarray)
     assert result["wgrad_tensor"].dtype == ml_dtypes.bfloat16
+
+
+class Counted(FakeCuda):
+    """Host memory that counts how often it is read through DLPack."""
+
+    def __init__(self, array):
+        super().__init__(array, device=0, device_type=1)
+        self.reads = 0
+
+    def __dlpack__(self, **options):
+        self.reads += 1
+        return super().__dlpack__(**options)
+
+
+@pytest.mark.parametrize("mode", ["given", "new", "pointers"])
+def test_a_warm_call_reads_each_tensor_once(mode):
+    x, dy = np.ones((16, 24), np.float16), np.ones((24, 8), np.float16)
+    out = np.zeros((2, 16, 8), np.float32)
+    table = np.array([out[0].ctypes.data, out[1].ctypes.data])
+    given = {
+        "given": {"wgrad_tensor": Counted(out)},
+        "new": {"wgrad_dtype": "float32"},
+        "pointers": {
+            "wgrad_ptrs": Counted(table),
+            "output_mode": "discrete",
+            "wgrad_dtype": "float32",
+        },
+    }[mode]
+    tensors = [Counted(x), Counted(dy), None, None, Counted(np.array([8, 24], np.int32))]
+    counted = [t for t in [*tensors, *given.values()] if isinstance(t, Counted)]
+    for call in range(3):
+        result = wrapper(*tensors, **given)
+        if call == 0:  # which compiles, by way of the class
+            for tensor in counted:
+                tensor.reads = 0
+    assert [tensor.reads for tensor in counted] == [2] * len(counted)
+    results = {"given": lambda: given["wgrad_tensor"].array, "pointers": lambda: out}
+    got = results.get(mode, lambda: result["wgrad_tensor"])()
+    assert (got[0] == 8).all() and (got[1] == 16).all()
