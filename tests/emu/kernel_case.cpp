@@ -113,6 +113,14 @@ void make_many(KernelCase& k, const Config& c, Random& random, std::uint64_t whi
   if (c.partial_columns) k.n = 61;
 }
 
+// More tiles than a track has room for.
+void make_long(KernelCase& k, const Config& c) {
+  k.m = 64;
+  k.n = c.tile_n;
+  k.sms = c.cluster_m;
+  k.counts.assign(500, 0);
+}
+
 // Three or five rows of tiles in raster groups of two or three: the last group is a lower one.
 void make_tall(KernelCase& k, const Config& c, Random& random) {
   k.raster_m = static_cast<int>(random.integer(2, 3));
@@ -199,7 +207,9 @@ KernelCase fuzz_case(const Config& c, std::size_t kernel, std::uint64_t number) 
   KernelCase k = random_kernel_case(c, kernel, number);
   Random random(number * 7919 + kernel);
   if (random.chance(0.5)) narrow(k, c, random);
-  if (c.accumulate && number % 13 == 5) {
+  if (c.trace && number % 8 == 4) {
+    make_long(k, c);
+  } else if (c.accumulate && number % 13 == 5) {
     make_many(k, c, random, number / 13);
   } else if (number % 5 == 2) {
     break_data(k, c, number / 5);

@@ -156,6 +156,16 @@ inline constexpr shared::Config kKernelConfigs[] = {
      .output_mode = shared::OutputMode::kDiscrete,
      .accumulate = true,
      .split = shared::WarpgroupSplit::kTiles},
+    // They record what they do (trace_check.hpp).
+    {.tile_n = 128, .stages = 3, .trace = true},
+    {.tile_n = 64,
+     .stages = 3,
+     .cluster_m = 2,
+     .a = shared::OperandLayout::kMnMajor,
+     .b = shared::OperandLayout::kKMajorRagged,
+     .partial_columns = true,
+     .split = shared::WarpgroupSplit::kTiles,
+     .trace = true},
 };
 // Configurations whose results the record of an H200 (h200_bits.txt) holds.
 inline constexpr std::size_t kRecordedKernels = 22;

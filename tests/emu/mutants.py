@@ -10,6 +10,7 @@ QUEUE, SCHEDULER = "kernels/work_queue.cuh", "kernels/scheduler.cuh"
 SETUP, PRODUCER, OPERAND = "kernels/setup.cuh", "kernels/producer.cuh", "kernels/operand.cuh"
 LOADER, RAGGED = "kernels/loader.cuh", "kernels/ragged.cuh"
 EDGE, MAIN = "kernels/edge.cuh", "kernels/wgrad_sm90.cuh"
+TRACE = "prim/trace.cuh"
 WORK, SCHEDULE = "kernels/work.cuh", "shared/schedule.hpp"
 
 MUTANTS = [
@@ -227,6 +228,28 @@ MUTANTS = [
      "(r.end - first_token(c, r, alignment)) / c.tile_k", 0),
     ("last raster group as high as the others", SCHEDULE, "min_of(g.raster_m, g.rows - first_row)", "g.raster_m", 0),
     ("last raster group as high as the others, pairs", SCHEDULE, "min_of(g.raster_m, g.rows - first_row)", "g.raster_m", 9),
+    ("span without its end", TRACE, "put(begin, arch::clock(), kind, detail);", "put(begin, begin, kind, detail);", 22),
+    ("span begun when it ends", TRACE, "    const u32 begin = now();\n    act();\n", "    act();\n    const u32 begin = now();\n", 22),
+    ("span not recorded", TRACE, "    act();\n    record(kind, detail, begin);\n", "    act();\n", 22),
+    ("track of another warp", TRACE, "arch::thread_index() / 32)", "arch::thread_index() / 32 + 1)", 22),
+    ("track of another CTA", TRACE, "trace_track(kConfig, arch::block_index(),", "trace_track(kConfig, arch::block_index() / 2,", 23),
+    ("every lane records", TRACE, "if (arch::lane_index() == 0) {", "{", 22),
+    ("event over the last one", TRACE, "    next += sizeof(TraceEvent);\n", "", 22),
+    ("events past the track", TRACE, "    if (next == end) return;\n", "    if (end == 0) return;\n", 22),
+    ("no room for the last anchor", TRACE, "if (end != 0 && next == end) next -= sizeof(TraceEvent);", "", 22),
+    ("other lanes make room", TRACE, "if (end != 0 && next == end) next", "if (next == end) next", 22),
+    ("no anchor at the beginning", TRACE, "    t.anchor();\n", "", 22),
+    ("no anchor at the producer's end", PRODUCER, "      fill(at, trace, w);\n    }\n    trace.anchor();\n",
+     "      fill(at, trace, w);\n    }\n", 22),
+    ("no anchor at the loaders' end", PRODUCER, "    loader.template hand_over<0>();\n    trace.anchor();\n",
+     "    loader.template hand_over<0>();\n", 23),
+    ("no anchor at the consumers' end", EPILOGUE, "    });\n    trace.anchor();\n", "    });\n", 22),
+    ("anchor without the timer's high half", TRACE, "u32(time), TraceKind::kAnchor, u32(time >> 32)",
+     "u32(time), TraceKind::kAnchor, u32(time)", 22),
+    ("wrong stage of a product", CONSUMER, "trace.record(TraceKind::kMultiply, previous, begun);\n        pipeline",
+     "trace.record(TraceKind::kMultiply, at.slot, begun);\n        pipeline", 22),
+    ("copies of one stage recorded", PRODUCER, "      copy_stage(at.slot, w, token);\n      trace.record(TraceKind::kCopy, at.slot, begin);",
+     "      copy_stage(at.slot, w, token);\n      trace.record(TraceKind::kCopy, 0, begin);", 22),
     ("edge not added, fp32", EDGE, "if constexpr (kConfig.accumulate) value += ", "if (false) value += ", 15),
     ("edge not added, 16 bits", EDGE, "if constexpr (kConfig.accumulate) there = ", "if (false) there = ", 14),
     ("edge stored beside the boxes", EDGE, "column < first || column >= p.n", "column >= p.n", 14),

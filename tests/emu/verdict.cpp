@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/emu_launch.hpp"
+#include "emu/trace_check.hpp"
 #include "support/instance.hpp"
 
 namespace wgrad::test {
@@ -106,6 +107,10 @@ Verdict verdict(const KernelCase& k) {
   if (!broken) return {"the kernel does not serve this case", {}};
   instance.operands().offsets = broken->offsets.data();
   if (!broken->pointers.empty()) instance.operands().wgrad_ptrs = broken->pointers.data();
+  std::vector<shared::TraceEvent> trace = trace_room(kernel.config, k.sms);
+  instance.operands().workspace = trace.data();
+  instance.operands().workspace_bytes =
+      static_cast<std::int64_t>(trace.size() * sizeof(shared::TraceEvent));
   FaultRecord record{};
   backends::EmuSettings settings;
   settings.sm_count = k.sms;
@@ -122,7 +127,9 @@ Verdict verdict(const KernelCase& k) {
   }
   const Bytes got = instance.output(), want = wanted(k, data);
   const auto different = std::mismatch(got.begin(), got.end(), want.begin()).first;
-  if (different == got.end()) return {"", outcome.stats};
+  if (different == got.end()) {
+    return {kernel.config.trace ? trace_fault(kernel.config, k, trace) : "", outcome.stats};
+  }
   return {fmt::format("wrong result: first at byte {} of {} of the output image",
                       different - got.begin(), got.size()),
           outcome.stats};
