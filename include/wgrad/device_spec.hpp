@@ -23,7 +23,8 @@ struct DeviceSpec {
   bool operator==(const DeviceSpec&) const = default;
 };
 
-/// This machine's CPU. `threads` follows the cores this process may run on.
+/// This machine's CPU. `threads` are the cores this process may run on, or what WGRAD_THREADS says.
+/// Throws ValueError where that is no number.
 DeviceSpec cpu_device();
 
 /// CUDA device `ordinal`. Throws RuntimeError without a driver, ValueError for a bad ordinal.

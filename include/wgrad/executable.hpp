@@ -20,7 +20,8 @@ namespace wgrad {
 struct PrepareOptions {
   std::string backend;  ///< "": the first that supports the problem; else "cpu", "cuda", ...
   bool validate_device_data =
-      false;        ///< read offsets and pointers back before each run (synchronises)
+      false;        ///< read offsets and pointers back before each run, as WGRAD_VALIDATE=1 does
+                    ///< (synchronises); on a CPU they are always checked
   int device = -1;  ///< CUDA ordinal to make ready now, so that no run on it loads anything; -1:
                     ///< the current device. Runs on other devices of its architecture work as well.
   bool trace = false;  ///< record what each warp does when, into Operands::workspace, which every
@@ -39,7 +40,9 @@ struct DeviceFault {
 class Executable {
  public:
   /// Computes on `operands.stream` (CUDA) or before returning (CPU).
-  /// Throws ValueError for operands that break the contract, before any work or launch.
+  /// Throws ValueError for operands that break the contract, before any work or launch;
+  /// RuntimeError where a CUDA call fails, and for a capturing stream when device data is
+  /// validated.
   void run(const Operands& operands) const;
 
   /// First device-data fault since prepare() or the last clear_fault(); nullopt when none was seen.
@@ -50,7 +53,7 @@ class Executable {
   std::int64_t workspace_bytes() const noexcept;
   const Problem& problem() const noexcept;
   /// Of a run prepared with PrepareOptions::trace, from a host copy of its workspace. Throws
-  /// ValueError for another operator, or too few bytes.
+  /// ValueError for an operator prepared without it, or too few bytes.
   Timeline timeline(std::span<const std::byte> workspace) const;
   std::string_view backend() const noexcept;
   /// The plan in one line: kernel, tile, stages, ...
@@ -63,8 +66,9 @@ class Executable {
   std::shared_ptr<const State> state_;
 };
 
-/// Validates, plans and builds. Throws what throw_if_unsupported(check_support(...)) would,
-/// and RuntimeError when a kernel cannot be compiled or loaded.
+/// Validates, plans and builds. Throws what throw_if_unsupported(check_support(...)) would, and
+/// RuntimeError when a kernel cannot be compiled or loaded, or the backend keeps no timeline that
+/// `trace` asks for.
 Executable prepare(const Problem& problem, const DeviceSpec& device,
                    const PrepareOptions& options = {});
 

@@ -49,9 +49,10 @@ struct QuantizeSpec {
 /// that the fault shows in what the block contributes to, and does not count towards an expert's
 /// amax.
 ///
-/// Throws ValueError for offsets that decrease or exceed tokens, for a source too short for its
-/// strides, for kRceil with NVFP4, and in FP4 for an odd `tokens` or an expert that begins at an
-/// odd token.
+/// Throws ValueError for offsets that decrease or exceed tokens, for negative extents and strides,
+/// for a source too short for its strides, for an element that the format has not, for kRceil with
+/// NVFP4, and in FP4 for kMn, an odd `tokens`, an expert that begins at an odd token, and in ragged
+/// order one of an odd count.
 QuantizedOperand quantize_along_tokens(std::span<const float> source, std::int64_t rows,
                                        std::int64_t tokens, std::int64_t row_stride,
                                        std::int64_t token_stride,

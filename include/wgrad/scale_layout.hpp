@@ -40,7 +40,8 @@ constexpr std::int64_t scale_bytes(std::int64_t rows, std::int64_t cols,
   return (layout == ScaleLayout::kSwizzled ? round_up(rows, kScaleAtomRows) : rows) * cols;
 }
 
-/// Rewrites compact (rows, cols) scales as swizzled ones, per expert. `padding` fills padded bytes.
+/// Rewrites compact scales, (rows, scale_cols(offsets, vec_size, kCompact)), as swizzled ones, per
+/// expert. `padding` fills padded bytes.
 /// Throws ValueError where a span is too short, offsets decrease, rows < 0 or vec_size < 1.
 void swizzle_scales(std::span<const std::uint8_t> compact, std::int64_t rows,
                     std::span<const std::int32_t> offsets, int vec_size,

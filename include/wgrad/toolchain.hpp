@@ -17,7 +17,7 @@ struct Toolchain {
   std::string onednn_isa;       ///< the best instruction set it uses on this CPU
 };
 
-/// Looks for them. Never throws for what is missing.
+/// Looks for them. Throws nothing for what is missing; ValueError for a WGRAD_ number that is none.
 Toolchain find_toolchain();
 
 /// Adds a folder to look for libnvrtc in, such as the lib folder of a Python wheel. It comes after

@@ -1,4 +1,4 @@
-// Everything public.
+// Everything public but the oracle: reference.hpp.
 #pragma once
 
 #include "wgrad/codec.hpp"

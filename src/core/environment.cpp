@@ -1,6 +1,11 @@
 #include "core/environment.hpp"
 
+#include <fmt/format.h>
+
+#include <charconv>
 #include <cstdlib>
+
+#include "wgrad/errors.hpp"
 
 namespace wgrad::core {
 namespace {
@@ -11,9 +16,18 @@ std::optional<std::string> get(const char* variable) {
   return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
 }
 
+/// A number of 0 or more; 0 where the variable is unset or empty.
 int get_int(const char* variable) {
-  const auto text = get(variable);
-  return text ? static_cast<int>(std::strtol(text->c_str(), nullptr, 10)) : 0;
+  const std::string text = get(variable).value_or("");
+  if (text.empty()) return 0;
+  int value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [read, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc{} || read != end || value < 0) {
+    throw ValueError(
+        fmt::format("wgrad: {} is '{}'; it must be a whole number of 0 or more", variable, text));
+  }
+  return value;
 }
 
 }  // namespace

@@ -15,10 +15,11 @@ struct Environment {
   std::string nvrtc_library;             ///< WGRAD_NVRTC: path of libnvrtc
   std::string cuda_home;                 ///< CUDA_HOME or CUDA_PATH
   int emu_seed = 0;   ///< WGRAD_EMU_SEED: first schedule of an emulated operator; 0: 1
-  int log_level = 0;  ///< WGRAD_LOG: 0 silent, 1 events, 2 details
+  int log_level = 0;  ///< WGRAD_LOG: 0 silent, 1 events
 };
 
-/// Reads the environment anew; call at preparation time, never per run.
+/// Reads the environment anew; call at preparation time, never per run. Throws ValueError for a
+/// number that is none.
 Environment read_environment();
 
 }  // namespace wgrad::core
