@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Breaks the SM90 kernel in one place at a time and shows that the emulator notices.
 
-usage: mutate.py --source DIR --link "ARGUMENTS" [--ci] [--only TEXT] [--jobs N] [--problems N] [--work DIR] [--table]
+usage: mutate.py --link ARGUMENTS [--ci] [--only TEXT] [--jobs N] [--problems N] [--work DIR] [--source DIR] [--compiler C++]
 
---link: what the linker needs besides the kernel: libraries of the fuzzing harness and of wgrad.
+--link: what the linker needs besides the kernel: libraries of the fuzzing harness and of wgrad. @FILE: as the file says;
+a build folder has it as tests/emu/mutants.link.
 Exit status 0: every mutant was caught, or is known to be equivalent, and the unbroken kernels pass.
 """
 import argparse
@@ -24,7 +25,8 @@ FLAGS = "-std=c++20 -O1 -w -DWGRAD_EMU".split()
 class Bench:
     def __init__(self, args):
         self.source = pathlib.Path(args.source)
-        self.link = args.link.split()
+        link = pathlib.Path(args.link[1:]).read_text() if args.link.startswith("@") else args.link
+        self.link = link.split()
         self.problems = args.problems
         self.compiler = args.compiler
         self.work = pathlib.Path(args.work or tempfile.mkdtemp(prefix="wgrad-mutants-"))
@@ -79,7 +81,7 @@ def short(verdict):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--source", required=True)
+    parser.add_argument("--source", default=pathlib.Path(__file__).resolve().parents[2])
     parser.add_argument("--link", required=True)
     parser.add_argument("--compiler", default="c++")
     parser.add_argument("--work")
