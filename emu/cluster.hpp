@@ -296,6 +296,8 @@ class Cluster {
   bool advance(std::uint64_t quantum);
   bool finished() const { return live_ == 0 && events_.empty(); }
   Fault deadlock() const;
+  /// For each thing that threads wait for: what is missing, and who waits.
+  std::string waiting() const;
 
   // Used by the instructions.
   const Launch& launch() const { return *launch_; }

@@ -64,9 +64,10 @@ class Machine {
         // Nothing another cluster does can wake a thread: they share no barrier.
         outcome_.fault = cluster.deadlock();
       } else if (outcome_.stats.switches > adversary_.step_limit) {
-        outcome_.fault =
-            Fault{FaultKind::kEndless,
-                  fmt::format("still running after {} switches", outcome_.stats.switches), ""};
+        outcome_.fault = Fault{FaultKind::kEndless,
+                               fmt::format("still running after {} switches, while others wait{}",
+                                           outcome_.stats.switches, cluster.waiting()),
+                               ""};
       }
       if (outcome_.fault) {
         active_.clear();

@@ -49,13 +49,13 @@ std::string reason(const Thread& thread) {
 
 }  // namespace
 
-Fault Cluster::deadlock() const {
+std::string Cluster::waiting() const {
   std::map<std::string, std::map<std::string, std::uint32_t>> waiting;  // reason, warp, threads
   for (const auto& thread : threads_) {
-    if (thread->exited) continue;
+    if (thread->exited || thread->wait.kind == WaitKind::kNothing) continue;
     ++waiting[reason(*thread)][fmt::format("CTA {} warp {}", thread->cta->block, thread->warp())];
   }
-  std::string text = "every thread waits";
+  std::string text;
   for (const auto& [why, warps] : waiting) {
     text += "\n  for " + why + "\n    ";
     const char* separator = "";
@@ -64,7 +64,11 @@ Fault Cluster::deadlock() const {
       separator = ", ";
     }
   }
-  return {FaultKind::kDeadlock, text, ""};
+  return text;
+}
+
+Fault Cluster::deadlock() const {
+  return {FaultKind::kDeadlock, "every thread waits" + waiting(), ""};
 }
 
 }  // namespace wgrad::emu

@@ -714,6 +714,66 @@ TEST(Machine, ALaunchWaitsForOneThatNeverEnds) {
   EXPECT_EQ(name(f->kind), std::string(name(FaultKind::kDeadlock))) << f->text();
 }
 
+// Plain bytes through the copy engine: in, doubled by the threads, out.
+TEST(Machine, BulkCopiesBringAndTakeBytes) {
+  alignas(16) static std::uint32_t data[16], out[16];
+  struct Change {
+    u32 bytes = 64, from = 0, to = 0;
+    bool wait = true, fence = true;
+  };
+  const auto lab = [](const Change& c) {
+    Lab l([c] {
+      const u32 t = arch::thread_index();
+      if (t == 0) {
+        arch::barrier_init(barrier(0), 1);
+        arch::barrier_init_fence();
+        arch::barrier_arrive_expect(barrier(0), 64);
+        emu::load_bytes(slot(0), reinterpret_cast<u64>(data) + c.from, c.bytes, barrier(0));
+      }
+      arch::cta_sync();
+      if (c.wait) arch::barrier_wait(barrier(0), 0);
+      if (t < 16) arch::store_shared_u32(slot(t), 2 * arch::load_shared_u32(slot(t)));
+      if (c.fence) arch::fence_async_shared();
+      arch::cta_sync();
+      if (t != 0) return;
+      emu::store_bytes(reinterpret_cast<u64>(out) + c.to, slot(0), 64);
+      arch::commit_stores();
+      arch::wait_stores();
+    });
+    for (u32 i = 0; i < 16; ++i) data[i] = 100 + i;
+    l.memory.add("data", data, sizeof data, Permission::kRead);
+    l.memory.add("out", out, sizeof out, Permission::kReadWrite);
+    return l;
+  };
+  lab({}).ends_well();
+  for (u32 i = 0; i < 16; ++i) EXPECT_EQ(out[i], 200 + 2 * i);
+  lab({.wait = false}).fails(FaultKind::kRace, "load");
+  lab({.fence = false}).fails(FaultKind::kProxy);
+  lab({.bytes = 48}).fails(FaultKind::kDeadlock, "0 of 1 arrivals and 16 bytes missing");
+  lab({.bytes = 56}).fails(FaultKind::kMisaligned, "bulk copy of 56 bytes");
+  lab({.from = 8}).fails(FaultKind::kMisaligned);
+  lab({.from = 16}).fails(FaultKind::kOutOfBounds, "data");
+  lab({.to = 16}).fails(FaultKind::kOutOfBounds, "out");
+}
+
+// Who spins keeps the machine busy: the report says what the others wait for.
+TEST(Machine, ARunWithoutEndIsReported) {
+  Lab lab([] {
+    const u32 t = arch::thread_index();
+    if (t == 0) {
+      arch::barrier_init(barrier(0), 1);
+      while (!arch::barrier_test(barrier(0), 0)) {
+      }
+    }
+    arch::named_sync(1, 64);
+  });
+  const auto f = run(lab.launch, lab.memory, {.seed = 1, .step_limit = 2000}).fault;
+  ASSERT_TRUE(f);
+  EXPECT_EQ(name(f->kind), std::string("no end"));
+  EXPECT_NE(f->text().find("named barrier 1: 63 of 64 threads have come"), std::string::npos)
+      << f->text();
+}
+
 TEST(Machine, RefusesLaunchesNoGpuWouldTake) {
   Lab lab([] {});
   lab.launch.threads = 48;
