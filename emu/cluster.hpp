@@ -405,6 +405,15 @@ void execute_wgmma(Warpgroup& warpgroup);
 /// Waits for the other lanes of the warp, as a .sync.aligned instruction does; orders no memory.
 void converge(Thread& thread, const char* what);
 
+/// Throws unless the last asynchronous accesses of 16 bytes come before one by who knows `view`.
+void check_touch(Cluster& cluster, const GlobalMemory::Trace& trace, const ClockView& view,
+                 bool write, std::uint64_t address);
+
+/// Throws unless an ordinary store to the bytes at `address` comes before an access by a thread of
+/// CTA `rank` that knows `view`.
+void check_store_seen(Cluster& cluster, const GlobalMemory::Store& store, std::uint32_t rank,
+                      const ClockView& view, std::uint64_t address, const char* action);
+
 /// In a programmatic launch, global memory may be used only after grid_dependency_wait().
 void check_dependency(const Thread& thread);
 

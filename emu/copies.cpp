@@ -66,34 +66,15 @@ void for_each_span(Cluster& cluster, const TensorMapFields& map, const std::int3
   }
 }
 
-std::string op_name(std::uint64_t trace) {
-  return fmt::format("operation #{} of cluster {}", trace & 0xffffffff, (trace >> 32) - 1);
-}
-
-// The two last touches of 16 bytes of writable memory, against a new one.
-void check_touch(Cluster& cluster, const GlobalMemory::Trace& trace, const ClockView& view,
-                 bool write, std::uint64_t address) {
-  const auto check = [&](std::uint64_t earlier, bool wrote) {
-    if (earlier == 0) return;
-    const bool same = earlier >> 32 == cluster.index() + std::uint64_t{1};
-    if (same) {
-      const OpRecord& op = cluster.history().ops[earlier & 0xffffffff];
-      const Agent agent = wrote ? op.written : op.agent;
-      if (op.clock != 0 && view[agent] >= op.clock) return;
-    }
-    throw FaultError(FaultKind::kRace,
-                     fmt::format("{} of {} which {} {}, and nothing orders the two",
-                                 write ? "write" : "read", cluster.memory().describe(address),
-                                 op_name(earlier), wrote ? "writes" : "reads"));
-  };
-  check(trace.writer, true);
-  if (write) check(trace.reader, false);
-}
-
 void touch(Cluster& cluster, const TensorMapFields& map, const std::int32_t* x,
            const ClockView& view, bool write, std::uint32_t record, const char* action) {
+  const std::uint32_t rank = cluster.history().rank_of({record | kAsync, 0, 0});
   for_each_span(
       cluster, map, x, write, action, [&](const BoxRow& row, const GlobalMemory::Span& span) {
+        const std::uint64_t from = row.address + row.first;
+        cluster.memory().visit_stores(from, row.last - row.first, [&](const auto& store) {
+          check_store_seen(cluster, store, rank, view, from, action);
+        });
         for (std::uint64_t i = 0; i < span.trace_count; ++i) {
           check_touch(cluster, span.trace[i], view, write, row.address + row.first + 16 * i);
           (write ? span.trace[i].writer : span.trace[i].reader) = cluster.trace_id(record);

@@ -1,7 +1,9 @@
 // The device memory a launch may touch: registered allocations, each access checked against them.
-// Asynchronous accesses to writable memory leave a trace, so that unordered ones are reported.
+// Asynchronous accesses to writable memory and ordinary stores leave a trace, so that unordered
+// ones are reported.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <unordered_map>
@@ -37,11 +39,22 @@ class GlobalMemory {
   template <typename Check>
   void note_store(std::uint64_t address, std::uint32_t bytes, const Store& store,
                   const Check& check) {
+    first_store_ = std::min(first_store_, address);
+    last_store_ = std::max(last_store_, address + bytes);
     for (std::uint64_t at = address / 2; at < (address + bytes + 1) / 2; ++at) {
       const auto [place, fresh] = stores_.try_emplace(at, store);
       if (fresh) continue;
       check(place->second);
       place->second = store;
+    }
+  }
+
+  /// Each ordinary store so far into `bytes` bytes goes to `check`.
+  template <typename Check>
+  void visit_stores(std::uint64_t address, std::uint64_t bytes, const Check& check) const {
+    if (stores_.empty() || address + bytes <= first_store_ || address > last_store_) return;
+    for (std::uint64_t at = address / 2; at < (address + bytes + 1) / 2; ++at) {
+      if (const auto place = stores_.find(at); place != stores_.end()) check(place->second);
     }
   }
 
@@ -69,6 +82,8 @@ class GlobalMemory {
 
   std::vector<Allocation> allocations_;
   std::unordered_map<std::uint64_t, Store> stores_;  // by address / 2
+  std::uint64_t first_store_ = ~std::uint64_t{0};    // addresses between which they lie
+  std::uint64_t last_store_ = 0;
   std::size_t last_ = 0;
 };
 

@@ -34,22 +34,23 @@ void check_global(std::uint64_t address, std::uint32_t bytes, const char* action
                    fmt::format("{} of {} bytes of global memory at {:#x}", action, bytes, address));
 }
 
-// Two ordinary stores to the same bytes that nothing orders: whoever comes last wins. Clusters
-// order their stores by atomics at best, which carry none here.
+// Two ordinary stores to the same bytes that nothing orders: whoever comes last wins.
 void check_store(Thread& thread, std::uint64_t address, std::uint32_t bytes) {
   Cluster& cluster = *thread.cluster;
   const GlobalMemory::Store now{cluster.index(), thread.agent, thread.clock.now};
   cluster.memory().note_store(address, bytes, now, [&](const GlobalMemory::Store& earlier) {
-    if (earlier.cluster == now.cluster &&
-        cluster.history().seen(earlier.agent, earlier.clock, thread.cta->rank, thread.clock.view()))
-      return;
-    throw FaultError(
-        FaultKind::kRace,
-        fmt::format("store of {} which CTA {} thread {} stores, too, and nothing orders the two",
-                    cluster.memory().describe(address),
-                    earlier.cluster * cluster.size() + earlier.agent / cluster.launch().threads,
-                    earlier.agent % cluster.launch().threads));
+    check_store_seen(cluster, earlier, thread.cta->rank, thread.clock.view(), address, "store");
   });
+}
+
+// Bytes of global memory for an ordinary access, after what the copy engine does to them.
+std::uint8_t* ordinary(Thread& thread, std::uint64_t address, std::uint32_t bytes, bool write,
+                       const char* action) {
+  Cluster& cluster = *thread.cluster;
+  const GlobalMemory::Span span = cluster.memory().span(address, bytes, write, action);
+  for (std::uint64_t i = 0; i < span.trace_count; ++i)
+    check_touch(cluster, span.trace[i], thread.clock.view(), write, address);
+  return span.bytes;
 }
 
 }  // namespace
@@ -116,7 +117,11 @@ void load_global(std::uint64_t address, void* value, std::uint32_t bytes) {
   thread.cluster->checkpoint(thread, Cost::kGlobalLoad);
   check_dependency(thread);
   check_global(address, bytes, "load");
-  std::memcpy(value, thread.cluster->memory().span(address, bytes, false, "load").bytes, bytes);
+  thread.cluster->memory().visit_stores(address, bytes, [&](const GlobalMemory::Store& store) {
+    check_store_seen(*thread.cluster, store, thread.cta->rank, thread.clock.view(), address,
+                     "load");
+  });
+  std::memcpy(value, ordinary(thread, address, bytes, false, "load"), bytes);
 }
 
 void store_global(std::uint64_t address, const void* value, std::uint32_t bytes) {
@@ -124,8 +129,9 @@ void store_global(std::uint64_t address, const void* value, std::uint32_t bytes)
   thread.cluster->checkpoint(thread, Cost::kGlobalStore);
   check_dependency(thread);
   check_global(address, bytes, "store");
+  std::uint8_t* target = ordinary(thread, address, bytes, true, "store");
   check_store(thread, address, bytes);
-  std::memcpy(thread.cluster->memory().span(address, bytes, true, "store").bytes, value, bytes);
+  std::memcpy(target, value, bytes);
 }
 
 std::int32_t compare_and_swap_global(std::uint64_t address, std::int32_t expected,
@@ -134,7 +140,7 @@ std::int32_t compare_and_swap_global(std::uint64_t address, std::int32_t expecte
   thread.cluster->checkpoint(thread, Cost::kAtomic);
   check_dependency(thread);
   check_global(address, 4, "atomic");
-  std::uint8_t* bytes = thread.cluster->memory().span(address, 4, true, "atomic").bytes;
+  std::uint8_t* bytes = ordinary(thread, address, 4, true, "atomic");
   std::int32_t old = 0;
   std::memcpy(&old, bytes, 4);
   if (old == expected) std::memcpy(bytes, &desired, 4);
@@ -146,7 +152,7 @@ std::uint32_t add_global(std::uint64_t address, std::uint32_t value) {
   thread.cluster->checkpoint(thread, Cost::kAtomic);
   check_dependency(thread);
   check_global(address, 4, "atomic");
-  std::uint8_t* bytes = thread.cluster->memory().span(address, 4, true, "atomic").bytes;
+  std::uint8_t* bytes = ordinary(thread, address, 4, true, "atomic");
   std::uint32_t old = 0;
   std::memcpy(&old, bytes, 4);
   const std::uint32_t sum = old + value;

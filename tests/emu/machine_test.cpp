@@ -261,6 +261,76 @@ TEST(Machine, UnorderedStoresToGlobalMemoryAreARace) {
       .fails(FaultKind::kRace, "data + 0x0");
 }
 
+// Thread 0 stores 32 bytes by the copy engine, or loads them by it; thread t does what it likes.
+TEST(Machine, OrdinaryAccessesBesideTheCopyEngine) {
+  alignas(16) static std::uint32_t data[16];
+  const auto lab = [](bool engine_writes, bool wait, std::function<void(u64)> act) {
+    Lab l([=] {
+      const auto address = reinterpret_cast<u64>(data);
+      const u32 t = arch::thread_index();
+      if (t == 0) {
+        arch::store_shared(slot(0), {});
+        arch::store_shared(slot(4), {});
+        arch::barrier_init(barrier(0), 1);
+        arch::barrier_init_fence();
+        arch::fence_async_shared();
+        if (engine_writes) {
+          emu::store_bytes(address, slot(0), 32);
+          arch::commit_stores();
+          wait ? arch::wait_stores() : arch::wait_stores_read<0>();
+        } else {
+          arch::barrier_arrive_expect(barrier(0), 32);
+          emu::load_bytes(slot(0), address, 32, barrier(0));
+        }
+      }
+      if (!engine_writes && wait) {
+        arch::cta_sync();
+        arch::barrier_wait(barrier(0), 0);
+      }
+      arch::cta_sync();
+      if (t == 40) act(address + 20);
+      if (!engine_writes && !wait) arch::barrier_wait(barrier(0), 0);
+    });
+    l.memory.add("data", data, sizeof data, Permission::kReadWrite);
+    return l;
+  };
+  const auto load = [](u64 at) { arch::load_output_f32(at); };
+  const auto store = [](u64 at) { arch::store_output_f32(at, 1.0f); };
+  const auto beside = [](u64 at) { arch::store_output_f32(at + 12, 1.0f); };
+  const auto add = [](u64 at) { arch::add_global_u32(at, 1); };
+  for (const bool writes : {false, true}) {
+    lab(writes, true, store).ends_well();
+    lab(writes, true, load).ends_well();
+    lab(writes, false, beside).ends_well();
+    lab(writes, false, store).fails(FaultKind::kRace, writes ? "writes" : "reads");
+    lab(writes, false, add).fails(FaultKind::kRace, "data");
+  }
+  lab(true, false, load).fails(FaultKind::kRace, "read of data");
+  lab(false, false, load).ends_well();  // both read
+}
+
+TEST(Machine, TheCopyEngineComesAfterOrdinaryStores) {
+  alignas(16) static std::uint32_t data[16];
+  const auto lab = [](bool sync, u32 at) {
+    Lab l([=] {
+      const u32 t = arch::thread_index();
+      if (t == 40) arch::store_global_i32(reinterpret_cast<u64>(data) + at, 5);
+      if (sync) arch::cta_sync();
+      if (t != 0) return;
+      arch::store_shared(slot(0), {});
+      arch::fence_async_shared();
+      emu::store_bytes(reinterpret_cast<u64>(data), slot(0), 16);
+      arch::commit_stores();
+      arch::wait_stores();
+    });
+    l.memory.add("data", data, sizeof data, Permission::kReadWrite);
+    return l;
+  };
+  lab(true, 12).ends_well();
+  lab(false, 16).ends_well();
+  lab(false, 12).fails(FaultKind::kRace, "data");
+}
+
 // 64 copies of 16 bytes, the last of 6; then neighbours read them.
 std::function<void()> copies(const std::vector<std::uint32_t>& source, bool wait, bool share) {
   return [&source, wait, share] {
