@@ -109,6 +109,34 @@ TEST(ProblemRules, RefuseStridesThatNoAddressReaches) {
       "= 2147483640");
 }
 
+TEST(ProblemRules, AcceptTheLimitsThemselves) {
+  EXPECT_EQ(sentences(plain(),
+                      [](Problem& p) {
+                        p.experts = p.m = 1;
+                        p.n = 8;
+                        p.tokens = 0;
+                      }),
+            "");
+  EXPECT_EQ(sentences(plain(), [](Problem& p) { p.tokens = validate::kMaxTokens; }), "");
+  EXPECT_EQ(sentences(plain(), [](Problem& p) { p.m = validate::kMaxTokens; }), "");
+  EXPECT_EQ(sentences(plain(),
+                      [](Problem& p) {
+                        p.experts = 1;
+                        p.wgrad_row_pitch = validate::kMaxSpan / p.m;
+                      }),
+            "");
+  EXPECT_EQ(sentences(plain(),
+                      [](Problem& p) { p.wgrad_expert_stride = validate::kMaxSpan / p.experts; }),
+            "");
+  EXPECT_EQ(sentences(plain(),
+                      [](Problem& p) {
+                        p.experts = 1;
+                        p.wgrad_expert_stride = 8;
+                      }),
+            "")
+      << "one expert has nothing to overlap with";
+}
+
 TEST(ProblemRules, RefusePaddedDiscreteOutputs) {
   const char* sentence =
       "wgrad strides is padded; it must be (N, 1) for each expert of a discrete "
