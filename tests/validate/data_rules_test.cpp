@@ -65,6 +65,17 @@ TEST(DataRules, NameTheExpertWhoseOffsetExceedsTheTokens) {
             "offsets[2] is 101; it must be at most T = 100");
 }
 
+TEST(DataRules, TellNegativeOffsetsFromThoseThatDecrease) {
+  Operands o;
+  o.tokens = 100;
+  const auto rule = [&](std::vector<std::int32_t> offsets) {
+    return validate::broken_data_rules(bf16(), o, offsets, {}).at(0).rule;
+  };
+  EXPECT_EQ(rule({5, 0, 100}), "offset-decreases");
+  EXPECT_EQ(rule({5, -1, 100}), "offset-negative");
+  EXPECT_EQ(rule({5, 7, 101}), "offset-exceeds-tokens");
+}
+
 TEST(DataRules, ReportEveryBadOffset) {
   EXPECT_EQ(sentences(bf16(), {{200, 40, -3}, {}}),
             "offsets[0] is 200; it must be at most T = 100\n"

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "support/sentences.hpp"
+#include "validate/problem_rules.hpp"
 
 namespace wgrad {
 namespace {
@@ -153,6 +154,19 @@ TEST(OperandRules, RefuseLeadingDimensions) {
       "a leading dimension is 101 elements; it must be even: packed FP4 rows are whole bytes");
 }
 
+TEST(OperandRules, AcceptTheLimitsThemselves) {
+  EXPECT_EQ(sentences(plain(), [](Problem&, Operands& o) { o.tokens = validate::kMaxTokens; }), "");
+  EXPECT_EQ(sentences(plain(),
+                      [](Problem&, Operands& o) {
+                        o.tokens = 64;
+                        o.a_ld = validate::kMaxSpan / 64;
+                      }),
+            "");
+  EXPECT_EQ(
+      sentences(nvfp4(), [](Problem& p, Operands& o) { o.sfa_cols = validate::kMaxSpan / p.m; }),
+      "");
+}
+
 TEST(OperandRules, IgnoreStridesThatMeanNothing) {
   const Change odd = [](Problem&, Operands& o) { o.a_ld = o.b_ld = 3; };
   EXPECT_EQ(sentences(plain(),
@@ -194,6 +208,22 @@ TEST(OperandRules, AcceptNullOperandsWithoutTokens) {
                       }),
             "")
       << "tokens may all be slack: then there are no scale factors";
+}
+
+TEST(OperandRules, AskForNoScalesThatNobodyReads) {
+  EXPECT_EQ(sentences(nvfp4(),
+                      [](Problem&, Operands& o) {
+                        o.tokens = 0;
+                        o.sfa = o.sfb = nullptr;
+                      }),
+            "")
+      << "no tokens, whatever the columns";
+  EXPECT_EQ(sentences(nvfp4(),
+                      [](Problem& p, Operands& o) {
+                        p.scales->global_scale = false;
+                        o.global_scale_a = o.global_scale_b = nullptr;
+                      }),
+            "");
 }
 
 TEST(OperandRules, RefuseScaleColumnsOutOfRange) {
