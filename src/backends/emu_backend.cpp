@@ -84,7 +84,8 @@ class EmulatedKernel final : public Kernel {
 bool tiling_allows(const Problem& problem, const shared::Config& c) {
   const auto allowed = plan::allowed_configs(problem);
   return std::any_of(allowed.begin(), allowed.end(), [&](const shared::Config& a) {
-    return a.tile_n == c.tile_n && a.cluster_m == c.cluster_m && a.split == c.split;
+    return a.tile_n == c.tile_n && a.cluster_m == c.cluster_m && a.split_k == c.split_k &&
+           a.split == c.split;
   });
 }
 
@@ -107,8 +108,8 @@ std::vector<const EmuKernel*> usable(const std::vector<EmuKernel>& kernels, cons
 /// Of kernels that serve one problem: do they differ in nothing that a planner chooses?
 bool same_choice(const shared::Config& x, const shared::Config& y) {
   return x.tile_n == y.tile_n && x.tail_n == y.tail_n && x.tile_k == y.tile_k &&
-         x.stages == y.stages && x.cluster_m == y.cluster_m && x.ring_slots == y.ring_slots &&
-         x.split == y.split;
+         x.stages == y.stages && x.cluster_m == y.cluster_m && x.split_k == y.split_k &&
+         x.ring_slots == y.ring_slots && x.split == y.split;
 }
 
 class EmuBackend final : public Backend {

@@ -65,6 +65,7 @@ constexpr std::array<Config, kSpecial> kSpecials = {{
     {.tile_n = 64, .stages = 3, .partial_columns = true, .split = WarpgroupSplit::kTiles},
     {.tile_n = 64,
      .stages = 3,
+     .split_k = 2,
      .input = InputType::kFp16,
      .output = OutputType::kFp16,
      .a = kMn,

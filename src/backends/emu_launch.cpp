@@ -121,7 +121,8 @@ void record_engines(const Config& c, const std::vector<emu::EngineSpan>& spans, 
 std::vector<emu::SharedRegion> regions_of(const Config& c) {
   const shared::SmemLayout s = shared::smem_layout(c);
   const auto stages = static_cast<std::uint32_t>(c.stages);
-  const auto slots = static_cast<std::uint32_t>(shared::math_warps(c) * c.ring_slots);
+  const auto warps = static_cast<std::uint32_t>(shared::math_warps(c));
+  const std::uint32_t slots = warps * static_cast<std::uint32_t>(c.ring_slots);
   return {
       {"a stage", s.a, shared::a_stage_bytes(c), stages},
       {"b stage", s.b, shared::b_stage_bytes(c), stages},
@@ -129,6 +130,9 @@ std::vector<emu::SharedRegion> regions_of(const Config& c) {
       {"full", s.full, shared::kBarrierBytes, stages},
       {"empty", s.empty, shared::kBarrierBytes, stages},
       {"readback", s.readback, shared::kBarrierBytes, slots},
+      {"parts full", s.parts_full, shared::kBarrierBytes, c.split_k > 1 ? warps : 0},
+      {"parts room", s.parts_room, shared::kBarrierBytes, c.split_k > 1 ? warps : 0},
+      {"parts read", s.parts_read, shared::kBarrierBytes, c.split_k > 1 ? 1U : 0U},
       {"turn", s.turn, shared::kBarrierBytes, static_cast<std::uint32_t>(shared::kMathWarpgroups)},
       {"work entry", s.work, shared::kWorkBytes, shared::kWorkSlots},
       {"work full", s.work_full, shared::kBarrierBytes, shared::kWorkSlots},
@@ -178,10 +182,11 @@ emu::Outcome launch_emulated(const EmuKernel& kernel, const Problem& problem,
   emu::Launch launch;
   launch.kernel = [&] { kernel.run(params); };
   launch.ctas = shared::grid_ctas(c, grid, settings.sm_count);
-  launch.cluster_size = static_cast<std::uint32_t>(c.cluster_m);
+  launch.cluster_size = static_cast<std::uint32_t>(shared::cluster_ctas(c));
   launch.threads = static_cast<std::uint32_t>(shared::threads_per_cta(c));
   launch.shared_bytes = shared::smem_layout(c).total;
   launch.resident_ctas = static_cast<std::uint32_t>(settings.sm_count);
+  launch.programmatic = true;
   launch.regions = regions_of(c);
   emu::Outcome outcome = emu::run(launch, memory, settings.adversary);
   if (c.trace) record_engines(c, outcome.spans, o.workspace);

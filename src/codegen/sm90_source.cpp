@@ -52,16 +52,15 @@ std::string_view spelled(shared::WarpgroupSplit split) {
 std::string config_text(const Config& c) {
   return fmt::format(
       "constexpr Config kConfig{{\n"
-      "    .tile_m = {}, .tile_n = {}, .tail_n = {}, .tile_k = {}, .stages = {}, .cluster_m = {}, "
-      ".ring_slots = "
-      "{},\n"
+      "    .tile_m = {}, .tile_n = {}, .tail_n = {}, .tile_k = {}, .stages = {}, "
+      ".cluster_m = {}, .split_k = {},\n    .ring_slots = {},\n"
       "    .input = {}, .output = {},\n"
       "    .a = {}, .b = {},\n"
       "    .output_mode = {}, .accumulate = {}, .prefetch_boxes = {}, .partial_columns = {},\n"
       "    .split = {}, .trace = {}}};\n",
-      c.tile_m, c.tile_n, c.tail_n, c.tile_k, c.stages, c.cluster_m, c.ring_slots, spelled(c.input),
-      spelled(c.output), spelled(c.a), spelled(c.b), spelled(c.output_mode), c.accumulate,
-      c.prefetch_boxes, c.partial_columns, spelled(c.split), c.trace);
+      c.tile_m, c.tile_n, c.tail_n, c.tile_k, c.stages, c.cluster_m, c.split_k, c.ring_slots,
+      spelled(c.input), spelled(c.output), spelled(c.a), spelled(c.b), spelled(c.output_mode),
+      c.accumulate, c.prefetch_boxes, c.partial_columns, spelled(c.split), c.trace);
 }
 
 /// The compilation fails where host and device would disagree.
@@ -85,9 +84,9 @@ constexpr std::string_view kEntry =
 
 KernelSource sm90_source(const Config& c) {
   KernelSource source;
-  source.name =
-      fmt::format("wgrad_sm90 {}x{}x{} cluster {} {}", c.tile_m, c.tile_n, c.tile_k, c.cluster_m,
-                  c.split == shared::WarpgroupSplit::kTiles ? "pingpong" : "cooperative");
+  source.name = fmt::format("wgrad_sm90 {}x{}x{} cluster {} split {} {}", c.tile_m, c.tile_n,
+                            c.tile_k, c.cluster_m, c.split_k,
+                            c.split == shared::WarpgroupSplit::kTiles ? "pingpong" : "cooperative");
   source.entry = "wgrad_sm90";
   source.text = fmt::format(
       "#include \"wgrad/kernels/wgrad_sm90.cuh\"\n\nusing namespace wgrad::shared;\n\n{}\n{}\n{}",

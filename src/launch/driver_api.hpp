@@ -36,6 +36,7 @@ constexpr int kCuMaxSharedMemoryPerBlockOptin = 97;
 constexpr int kCuPointerDeviceOrdinal = 9;
 constexpr int kCuMaxDynamicSharedSizeBytes = 8;
 constexpr int kCuClusterDimension = 4;
+constexpr int kCuProgrammaticStreamSerialization = 6;
 // CUtensorMapDataType, -Interleave, -Swizzle, -L2promotion, -FloatOOBfill
 constexpr int kCuFloat16 = 6;
 constexpr int kCuFloat32 = 7;
@@ -57,6 +58,7 @@ struct CuLaunchAttribute {
   union {
     char bytes[64] = {};
     unsigned cluster[3];
+    int allowed;
   } value;
 };
 

@@ -93,7 +93,7 @@ void Sm90Launch::launch(const Operands& o) const {
   shared::KernelParams params = static_params_;
   set_operands(params, o, device);
   set_maps(params, o);
-  if (config_.kernel.cluster_m == 1)
+  if (shared::cluster_ctas(config_.kernel) == 1)
     params.claims = kernel_->claims(device, stream, current.handle());
   start(params, stream);
 }
@@ -131,18 +131,20 @@ void Sm90Launch::set_maps(shared::KernelParams& params, const Operands& o) const
 }
 
 void Sm90Launch::start(shared::KernelParams& params, CuStream stream) const {
-  const auto cluster = static_cast<unsigned>(config_.kernel.cluster_m);
-  CuLaunchAttribute attribute;
-  attribute.id = kCuClusterDimension;
-  attribute.value.cluster[0] = cluster;
-  attribute.value.cluster[1] = attribute.value.cluster[2] = 1;
+  const auto cluster = static_cast<unsigned>(shared::cluster_ctas(config_.kernel));
+  CuLaunchAttribute attributes[2];
+  attributes[0].id = kCuProgrammaticStreamSerialization;  // kernels/setup.cuh waits
+  attributes[0].value.allowed = 1;
+  attributes[1].id = kCuClusterDimension;
+  attributes[1].value.cluster[0] = cluster;
+  attributes[1].value.cluster[1] = attributes[1].value.cluster[2] = 1;
   CuLaunchConfig launch;
   launch.grid[0] = static_cast<unsigned>(config_.grid);
   launch.block[0] = static_cast<unsigned>(shared::threads_per_cta(config_.kernel));
   launch.shared_bytes = static_cast<unsigned>(config_.smem_bytes);
   launch.stream = stream;
-  launch.attributes = &attribute;
-  launch.attribute_count = cluster > 1 ? 1 : 0;
+  launch.attributes = attributes;
+  launch.attribute_count = cluster > 1 ? 2 : 1;
   void* arguments[] = {&params};
   const DriverApi& api = runtime_.api();
   const CuResult result = api.launch_kernel(&launch, kernel_->function(), arguments, nullptr);

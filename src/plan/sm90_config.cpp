@@ -17,14 +17,35 @@ constexpr int kTileRows = 128;
 constexpr int kShortStage = 32;  // tokens: more, shorter stages hide more of the copies' latency
 constexpr int kMostSms = 1024;   // no chip has more; keeps raster arithmetic in int
 
-/// The configuration of this problem with a given tile width, cluster and split.
-shared::Config kernel_config(const Problem& p, int tile_n, int cluster_m,
-                             shared::WarpgroupSplit split) {
+/// What a planner chooses; the rest follows from the problem.
+struct Choice {
+  int tile_n;
+  int cluster_m;
+  int split_k;
+  shared::WarpgroupSplit split;
+};
+
+std::vector<Choice> all_choices() {
+  using Split = shared::WarpgroupSplit;
+  std::vector<Choice> out;
+  for (const int tile_n : kTileWidths) {
+    for (const int cluster_m : {1, 2}) {
+      for (const Split split : {Split::kRows, Split::kTiles})
+        out.push_back({tile_n, cluster_m, 1, split});
+    }
+    for (const int split_k : {2, 4}) out.push_back({tile_n, 1, split_k, Split::kRows});
+  }
+  return out;
+}
+
+shared::Config kernel_config(const Problem& p, const Choice& choice) {
+  const int tile_n = choice.tile_n;
   shared::Config c;
   c.tile_m = kTileRows;
   c.tile_n = tile_n;
-  c.cluster_m = cluster_m;
-  c.split = split;
+  c.cluster_m = choice.cluster_m;
+  c.split_k = choice.split_k;
+  c.split = choice.split;
   c.input = input_type(p.a_dtype);
   c.output = output_type(p.wgrad_dtype);
   c.a = layout_of(p.a_major, p.input_order, p.m);
@@ -47,12 +68,14 @@ bool spills(const shared::Config& c) {
   return c.split == shared::WarpgroupSplit::kTiles && c.tile_n == 192 && shared::moves_rows(c);
 }
 
-/// What mma_tiler_mn and cluster_shape_mn leave open. A tile M of 256 is a pair of 128-row CTAs.
-bool tiling_allows(const Tiling& t, int tile_n, int cluster_m) {
+/// What mma_tiler_mn and cluster_shape_mn leave open. A tile M of 256 is a pair of 128-row CTAs; a
+/// cluster that shares tokens is none of the caller's.
+bool tiling_allows(const Tiling& t, const Choice& choice) {
   const bool free_tile = t.tile_m == 256 && t.tile_n == 256;
-  if (!free_tile && t.tile_n != tile_n) return false;
-  if (t.cluster_m != 0) return t.cluster_m == cluster_m && t.cluster_n == 1;
-  return free_tile || cluster_m == (t.tile_m == 256 ? 2 : 1);
+  if (!free_tile && t.tile_n != choice.tile_n) return false;
+  if (t.cluster_m != 0)
+    return choice.split_k == 1 && t.cluster_m == choice.cluster_m && t.cluster_n == 1;
+  return free_tile || choice.cluster_m == (t.tile_m == 256 ? 2 : 1);
 }
 
 }  // namespace
@@ -90,21 +113,17 @@ std::int64_t smem_bytes(const shared::Config& c) {
 
 std::vector<shared::Config> allowed_configs(const Problem& p) {
   std::vector<shared::Config> out;
-  for (const int tile_n : kTileWidths) {
-    for (const int cluster_m : {1, 2}) {
-      if (!tiling_allows(p.tiling, tile_n, cluster_m)) continue;
-      for (const auto split : {shared::WarpgroupSplit::kRows, shared::WarpgroupSplit::kTiles}) {
-        const shared::Config c = kernel_config(p, tile_n, cluster_m, split);
-        if (shared::is_valid(c) && !spills(c)) out.push_back(c);
-      }
-    }
+  for (const Choice& choice : all_choices()) {
+    if (!tiling_allows(p.tiling, choice)) continue;
+    const shared::Config c = kernel_config(p, choice);
+    if (shared::is_valid(c) && !spills(c)) out.push_back(c);
   }
   return out;
 }
 
 bool fits(const shared::Config& c, const Problem& p, const DeviceSpec& device) {
   return smem_bytes(c) <= device.smem_bytes && tile_count(c, p) <= kSm90MaxTiles &&
-         c.cluster_m <= device.sm_count;
+         shared::cluster_ctas(c) <= device.sm_count;
 }
 
 Sm90Config launch_values(const shared::Config& c, const Problem& p, const DeviceSpec& device) {
@@ -122,9 +141,10 @@ Sm90Config launch_values(const shared::Config& c, const Problem& p, const Device
 std::string summary(const Sm90Config& config) {
   const shared::Config& c = config.kernel;
   return fmt::format(
-      "sm90 {}x{}x{} {}, {} stages, cluster {}x1, ring {}, raster {}, grid {}, {} KiB", c.tile_m,
+      "sm90 {}x{}x{} {}, {} stages, cluster {}x1, {}ring {}, raster {}, grid {}, {} KiB", c.tile_m,
       c.tile_n, c.tile_k, c.split == shared::WarpgroupSplit::kTiles ? "pingpong" : "cooperative",
-      c.stages, c.cluster_m, c.ring_slots, config.raster_m, config.grid, config.smem_bytes / 1024);
+      c.stages, c.cluster_m, c.split_k > 1 ? fmt::format("tokens split {}, ", c.split_k) : "",
+      c.ring_slots, config.raster_m, config.grid, config.smem_bytes / 1024);
 }
 
 }  // namespace wgrad::plan

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "wgrad/scale_layout.hpp"
+#include "wgrad/shared/schedule.hpp"
 
 namespace wgrad::plan {
 namespace {
@@ -15,6 +16,7 @@ constexpr double kClock = 1.65e9;                  // Hz, sustained under load a
 constexpr double kFlops = 4096;                    // dense 16-bit tensor core
 constexpr double kSharedBytes = 128;               // wgmma reads of shared memory
 constexpr double kCopyBytes = 64;                  // copy engine from L2
+constexpr double kSplitCopyBytes = 48;             // the same, when neighbours load other tokens
 constexpr double kMisalignedCopyBytes = 28;        // the same, K-major boxes off the 128-byte grid
 constexpr double kLoaderBytes = 10;                // ordinary loads of ragged K-major operands
 constexpr double kStoreBytes = 32;                 // tile to L2
@@ -29,7 +31,11 @@ constexpr double kMemoryLoss = 0.35;    // device memory behind everything: they
 constexpr double kTailTiles = 0.5;
 constexpr double kTailTilesPerExpert = 1.0 / 16;
 constexpr double kMostTailTiles = 4;
-constexpr double kDealtInTurn = 1.06;  // what pairs of CTAs lose to those that claim their tiles
+constexpr std::int64_t kEvenExperts = 4;  // so few: nearly all tiles take equally long
+constexpr double kDealtInTurn = 1.06;  // what clusters lose to single CTAs, which claim their tiles
+// Parts of a tile that CTAs of a cluster send to each other.
+constexpr double kPartBytes = 32;     // a multiprocessor sends to others, a clock
+constexpr double kPartClocks = 2500;  // barriers both ways, and waiting for the slower CTA
 
 struct TileClocks {
   double multiply = 0;
@@ -41,21 +47,23 @@ double overlapped(double a, double b, double loss) {
   return std::max(a, b) + loss * std::min(a, b);
 }
 
-double copy_rate(shared::OperandLayout layout) {
+double copy_rate(const shared::Config& c, shared::OperandLayout layout) {
   switch (layout) {
     case shared::OperandLayout::kKMajor:
       return kMisalignedCopyBytes;
     case shared::OperandLayout::kKMajorRagged:
       return kLoaderBytes;
     default:
-      return kCopyBytes;
+      return c.split_k > 1 ? kSplitCopyBytes : kCopyBytes;
   }
 }
 
-/// Tokens of an expert of average length; half a stage is lost at its ragged end.
+/// Tokens that a CTA multiplies for a tile of an expert of average length; half a stage is lost at
+/// its ragged end.
 double tokens_per_tile(const shared::Config& c, const Problem& p) {
   if (p.tokens == 0) return 0;
-  return static_cast<double>(p.tokens) / static_cast<double>(p.experts) + c.tile_k / 2.0;
+  const auto experts = static_cast<double>(p.experts);
+  return static_cast<double>(p.tokens) / experts / c.split_k + c.tile_k / 2.0;
 }
 
 /// Columns that are multiplied of a tile, the mean over a row of tiles.
@@ -74,22 +82,28 @@ TileClocks tile_clocks(const shared::Config& c, const Problem& p) {
   const double b_rows = shared::uses_multicast(c) ? n / 2 : n;
   TileClocks clocks;
   clocks.multiply = tokens * std::max(2 * m * n / kFlops, read / kSharedBytes);
-  clocks.feed = tokens * (m * row / copy_rate(c.a) + b_rows * row / copy_rate(c.b));
+  clocks.feed = tokens * (m * row / copy_rate(c, c.a) + b_rows * row / copy_rate(c, c.b));
   const double passes = shared::reads_output(c) ? 3 : shared::reduces_output(c) ? 2 : 1;
-  clocks.epilogue = passes * m * n * shared::output_bytes(c) / kStoreBytes;
+  clocks.epilogue = passes * m * n / c.split_k * shared::output_bytes(c) / kStoreBytes;
+  if (c.split_k > 1) {
+    const double sent = m * n * sizeof(float) * (c.split_k - 1) / c.split_k;
+    clocks.epilogue += sent / kPartBytes + kPartClocks;
+  }
   return clocks;
 }
 
 /// Tiles that the busiest CTA computes. Single CTAs claim them, so the last ones differ by a tile
-/// or so; pairs are dealt theirs.
+/// or so; clusters are dealt theirs.
 double tiles_of_a_cta(const shared::Config& c, const Problem& p, const DeviceSpec& device) {
   const auto rows =
       static_cast<double>(ceil_div(p.m, static_cast<std::int64_t>(c.tile_m) * c.cluster_m));
   const auto columns = static_cast<double>(ceil_div(p.n, c.tile_n));
   const auto experts = static_cast<double>(p.experts);
-  const double mean = rows * columns * experts / std::max(1, device.sm_count / c.cluster_m);
+  const double mean = rows * columns * experts / shared::clusters_at_once(c, device.sm_count);
   const double tail = kTailTiles + std::min(experts * kTailTilesPerExpert, kMostTailTiles);
-  return c.cluster_m > 1 ? std::ceil(mean) * kDealtInTurn + tail : std::max(1.0, mean + tail);
+  if (mean <= 1) return 1;  // whatever the longest tile is, no CTA has a second one
+  if (shared::cluster_ctas(c) > 1) return std::ceil(mean) * kDealtInTurn + tail;
+  return p.experts <= kEvenExperts ? std::ceil(mean) : mean + tail;
 }
 
 /// Inputs once, outputs once, or twice where they are added to.

@@ -24,6 +24,11 @@ inline std::vector<Config> all_configs() {
               c.split = split;
               c.stages = max_stages(c);
               if (is_valid(c)) configs.push_back(c);
+              for (const i32 split_k : {2, 4}) {
+                c.split_k = split_k;
+                c.stages = max_stages(c);
+                if (is_valid(c)) configs.push_back(c);
+              }
             }
           }
         }

@@ -47,6 +47,10 @@ TEST(Schedule, GridIsWholeClustersAndNoMoreThanTheWork) {
   EXPECT_EQ(grid_ctas(pair, tile_grid(pair, 4096, 4096, 8, 8), 133), 132u);
   EXPECT_EQ(grid_ctas(pair, tile_grid(pair, 128, 256, 1, 8), 132), 2u);
   EXPECT_EQ(grid_ctas(kConfig, tile_grid(kConfig, 1, 1, 3, 8), 132), 3u);
+  const Config four{.split_k = 4};
+  EXPECT_EQ(grid_ctas(four, tile_grid(four, 4096, 4096, 8, 8), 132), 120u) << "four lie in one GPC";
+  EXPECT_EQ(grid_ctas(four, tile_grid(four, 1, 1, 3, 8), 132), 12u);
+  EXPECT_EQ(grid_ctas(four, tile_grid(four, 4096, 4096, 8, 8), 4), 4u);
 }
 
 TEST(TokenRange, NeverLeavesTheTokens) {
@@ -64,6 +68,29 @@ TEST(TokenRange, NeverLeavesTheTokens) {
   const TokenRange plain = token_range(3, 40, 100);
   EXPECT_EQ(plain.begin, 3);
   EXPECT_EQ(plain.end, 40);
+}
+
+TEST(TokenShare, SharesFollowEachOtherInUnitsThatCountFromTheFirstToken) {
+  for (const i32 split_k : {2, 4}) {
+    for (const i32 begin : {0, 5, 64, 1000}) {
+      for (i32 tokens = 0; tokens < 700; tokens += 7) {
+        const TokenRange all{begin, begin + tokens};
+        i32 next = begin, most = 0, least = tokens;
+        for (i32 rank = 0; rank < split_k; ++rank) {
+          const TokenRange r = token_share(all, static_cast<u32>(rank), split_k);
+          EXPECT_EQ(r.begin, next);
+          EXPECT_TRUE((r.begin - begin) % kTileK == 0 || r.begin == all.end);
+          most = max_of(most, r.end - r.begin);
+          least = min_of(least, r.end - r.begin);
+          next = r.end;
+        }
+        EXPECT_EQ(next, all.end);
+        EXPECT_LE(most - least, 2 * kTileK);
+      }
+    }
+  }
+  constexpr i32 kHigh = std::numeric_limits<i32>::max();
+  EXPECT_EQ(token_share({0, kHigh}, 3, 4).end, kHigh);
 }
 
 TEST(KBlocks, CoverTheTokensFromAnAlignedStart) {

@@ -17,6 +17,8 @@ TEST(Smem, FitsAndIsAlignedForEveryConfig) {
     EXPECT_EQ(a_stage_bytes(c) % kBoxAlignment, 0u);
     EXPECT_EQ(b_stage_bytes(c) % kBoxAlignment, 0u);
     EXPECT_EQ(s.full % kBarrierBytes, 0u);
+    EXPECT_EQ(s.work % 16, 0u);
+    EXPECT_LE(static_cast<u32>(parts_bytes(c)), s.ring) << "parts lie in the stages";
     EXPECT_GE(c.stages, 4) << "tile_n " << c.tile_n;
   }
 }

@@ -57,7 +57,8 @@ std::vector<KernelCase> make_cases() {
     k.values = values;
     out.push_back(std::move(k));
   };
-  for (std::size_t i = 0; i < kRecordedKernels; ++i) {
+  for (std::size_t i = 0; i < std::size(kKernelConfigs); ++i) {
+    if (!is_recorded(kKernelConfigs[i])) continue;
     for (std::uint64_t number = 1; number <= 4; ++number) add(i, number, Values::kNormal);
     for (std::uint64_t number = 5; number <= 6; ++number) add(i, number, Values::kWide);
     if (kKernelConfigs[i].input == shared::InputType::kBf16) add(i, 7, Values::kTiny);
@@ -74,9 +75,9 @@ const std::vector<KernelCase>& bit_cases() {
 
 std::string bit_case_name(const KernelCase& k) {
   const Config& c = kKernelConfigs[k.kernel];
-  return fmt::format("128x{} {} stages {} cluster {} ring {} {} {}/{} to {}{}{}{} | {}", c.tile_n,
+  return fmt::format("128x{} {} stages {} cluster {}{} ring {} {} {}/{} to {}{}{}{} | {}", c.tile_n,
                      c.split == shared::WarpgroupSplit::kTiles ? "pingpong" : "cooperative",
-                     c.stages, c.cluster_m, c.ring_slots,
+                     c.stages, c.cluster_m, c.split_k, c.ring_slots,
                      c.input == shared::InputType::kBf16 ? "bf16" : "fp16", name(c.a), name(c.b),
                      name(c.output), c.accumulate ? " accumulate" : "",
                      c.output_mode == shared::OutputMode::kDiscrete ? " discrete" : "",

@@ -196,7 +196,7 @@ KernelCase random_kernel_case(const Config& c, std::size_t kernel, std::uint64_t
     for (const std::int64_t count : k.counts) total += count;
     k.slack += round_up(total, std::int64_t{64}) - total;
   }
-  k.sms = c.cluster_m * static_cast<int>(random.integer(1, 2));
+  k.sms = shared::cluster_ctas(c) * static_cast<int>(random.integer(1, 2));
   k.infinite = random.chance(0.3);
   k.data_seed = number;
   k.seed = random.next() % 1000000;

@@ -492,6 +492,11 @@ TEST(Machine, ClustersMeetAndReachEachOther) {
 }
 
 // Each thread stores 16 bytes into the other CTA, tells it, waits and reads what came.
+arch::Quad words(u32 a, u32 b, u32 c, u32 d) {
+  return {{std::bit_cast<float>(a), std::bit_cast<float>(b), std::bit_cast<float>(c),
+           std::bit_cast<float>(d)}};
+}
+
 enum class Told { kNot, kByBarrier, kByClusterSync, kReleasesNearby, kAcquiresNearby };
 Lab remote_stores(Told told) {
   Lab lab([told] {
@@ -503,7 +508,7 @@ Lab remote_stores(Told told) {
     arch::cluster_sync();
     const u32 value = 64 * (rank ^ 1) + (63 - t);  // of who writes what this thread reads
     arch::store_shared_cluster(arch::map_to_rank(slot(4 * t), rank ^ 1),
-                               {{64 * rank + t, 1, 2, t}});
+                               words(64 * rank + t, 1, 2, t));
     if (told == Told::kByBarrier) {
       arch::barrier_arrive_release_cluster(arch::map_to_rank(barrier(2), rank ^ 1));
       arch::barrier_wait_acquire_cluster(barrier(2), 0);
@@ -543,11 +548,11 @@ TEST(Machine, AStoreIntoAnotherCtaIsARaceForWhoDoesNotWait) {
   // The reader comes before the writer.
   Lab reader([] {
     const u32 t = arch::thread_index(), rank = arch::cluster_rank();
-    if (t == 5) arch::store_shared(slot(0), {{1, 2, 3, 4}});
+    if (t == 5) arch::store_shared(slot(0), words(1, 2, 3, 4));
     arch::cluster_sync();
     if (rank == 1 && t == 7) arch::load_shared(slot(0));
     if (rank == 0 && t == 9)
-      arch::store_shared_cluster(arch::map_to_rank(slot(0), 1), {{5, 6, 7, 8}});
+      arch::store_shared_cluster(arch::map_to_rank(slot(0), 1), words(5, 6, 7, 8));
     arch::cluster_sync();
   });
   reader.launch.ctas = reader.launch.cluster_size = 2;
@@ -564,7 +569,7 @@ TEST(Machine, ScopesCarryWhatIsKnownNearby) {
         arch::barrier_init_fence();
       }
       arch::cluster_sync();
-      arch::store_shared_cluster(arch::map_to_rank(slot(4 * t), rank ^ 1), {{rank, t, t, t}});
+      arch::store_shared_cluster(arch::map_to_rank(slot(4 * t), rank ^ 1), words(rank, t, t, t));
       if (gathers) arch::cta_sync();
       if (t == 40) {
         arch::barrier_arrive_release_cluster(arch::map_to_rank(barrier(2), rank ^ 1));
@@ -591,7 +596,7 @@ TEST(Machine, AStoreIntoAnotherCtaNeedsAProxyFenceThere) {
       const u32 t = arch::thread_index(), rank = arch::cluster_rank();
       arch::cluster_sync();
       if (t < 2)
-        arch::store_shared_cluster(arch::map_to_rank(slot(4 * t), rank ^ 1), {{rank, t, 5, 6}});
+        arch::store_shared_cluster(arch::map_to_rank(slot(4 * t), rank ^ 1), words(rank, t, 5, 6));
       if (fence == Fence::kAtTheWriter || (fence == Fence::kBeforeTheWait && t == 0))
         arch::fence_async_shared();
       arch::cluster_sync();
@@ -620,7 +625,7 @@ TEST(Machine, AStoreIntoAnotherCtaIsRefusedWhereItCannotLand) {
     l.launch.ctas = l.launch.cluster_size = 2;
     return l;
   };
-  const auto store = [](u32 address) { arch::store_shared_cluster(address, {{1, 2, 3, 4}}); };
+  const auto store = [](u32 address) { arch::store_shared_cluster(address, words(1, 2, 3, 4)); };
   lab([=] {
     arch::cluster_sync();
     store(arch::map_to_rank(slot(1), 1));

@@ -10,7 +10,7 @@ QUEUE, SCHEDULER = "kernels/work_queue.cuh", "kernels/scheduler.cuh"
 SETUP, PRODUCER, OPERAND = "kernels/setup.cuh", "kernels/producer.cuh", "kernels/operand.cuh"
 LOADER, RAGGED = "kernels/loader.cuh", "kernels/ragged.cuh"
 EDGE, MAIN = "kernels/edge.cuh", "kernels/wgrad_sm90.cuh"
-TRACE = "prim/trace.cuh"
+TRACE, PARTS = "prim/trace.cuh", "kernels/parts.cuh"
 WORK, SCHEDULE = "kernels/work.cuh", "shared/schedule.hpp"
 
 MUTANTS = [
@@ -180,7 +180,7 @@ MUTANTS = [
     ("band past the last row written", EPILOGUE,
      "if (band_row(w, kBand + 1) < params.m) write_boxes<kBand + 1, 0>(d, w, boxes);",
      "write_boxes<kBand + 1, 0>(d, w, boxes);", 16),
-    ("box past the last column written", EPILOGUE, "if (kBox < boxes) write_out_box", "write_out_box", 17),
+    ("box past the last column written", EPILOGUE, "if (kBox < parts.first_own() + boxes && parts.owns(kBox))", "if (parts.owns(kBox))", 17),
     ("tile past the last row written", WORK, "  if (row >= p.m) return 0;\n", "", 14),
     ("empty tile not cleared", CONSUMER, "      if (w.blocks == 0 || arch::kSetsAccumulators) d.clear();\n", "", 0),
     ("tile read twice", CONSUMER, "queue.at.skip(u32(tiles_at_once(kConfig)))", "queue.at.skip(1)", 15),
@@ -239,8 +239,8 @@ MUTANTS = [
     ("no room for the last anchor", TRACE, "if (end != 0 && next == end) next -= sizeof(TraceEvent);", "", 22),
     ("other lanes make room", TRACE, "if (end != 0 && next == end) next", "if (next == end) next", 22),
     ("no anchor at the beginning", TRACE, "    t.anchor();\n", "", 22),
-    ("no anchor at the producer's end", PRODUCER, "      fill(at, trace, w);\n    }\n    trace.anchor();\n",
-     "      fill(at, trace, w);\n    }\n", 22),
+    ("no anchor at the producer's end", PRODUCER, "      parts.wait_read(trace);\n    }\n    trace.anchor();\n",
+     "      parts.wait_read(trace);\n    }\n", 22),
     ("no anchor at the loaders' end", PRODUCER, "    loader.template hand_over<0>();\n    trace.anchor();\n",
      "    loader.template hand_over<0>();\n", 23),
     ("no anchor at the consumers' end", EPILOGUE, "    });\n    trace.anchor();\n", "    });\n", 22),
@@ -255,6 +255,31 @@ MUTANTS = [
     ("edge stored beside the boxes", EDGE, "column < first || column >= p.n", "column >= p.n", 14),
     ("edge columns not bounded, narrow tile", EDGE, "column < first || column >= p.n || r >= p.m",
      "column < first || r >= p.m", 20),
+    ("parts sent before there is room", PARTS, "      arch::barrier_wait_acquire_cluster(room(), at.parity);\n", "", 24),
+    ("room for parts before the warps have met", PARTS, "      arch::named_sync(meeting, kMathThreads);\n", "", 24),
+    ("parts added before they are there", PARTS, "arch::barrier_wait_acquire_cluster(full(), at.parity);", "", 24),
+    ("parts released to this CTA alone", PARTS, "arch::barrier_arrive_release_cluster(", "arch::barrier_arrive_cluster(", 24),
+    ("parts acquired from this CTA alone", PARTS, "arch::barrier_wait_acquire_cluster(full(), at.parity);",
+     "arch::barrier_wait(full(), at.parity);", 24),
+    ("stages filled before the parts are read", PRODUCER, "      parts.wait_read(trace);\n", "", 24),
+    ("parts without proxy fence", PARTS, "    arch::fence_async_shared();\n", "", 24),
+    ("parts read, but nobody told", PARTS, "    arch::barrier_arrive(read());\n", "", 24),
+    ("one thread fewer for the parts", PARTS, "arch::barrier_init(full(), (kCtas - 1) * 32);",
+     "arch::barrier_init(full(), (kCtas - 1) * 32 - 1);", 25),
+    ("one thread fewer for the room", PARTS, "arch::barrier_init(room(), (kCtas - 1) * 32);",
+     "arch::barrier_init(room(), (kCtas - 1) * 32 - 1);", 25),
+    ("one warp fewer has read its parts", PARTS, "arch::barrier_init(read(), kMathThreads);",
+     "arch::barrier_init(read(), kMathThreads - 32);", 25),
+    ("parts of two CTAs in one place", PARTS, "return cta - (cta > owner ? 1 : 0);", "return 0 * (cta + owner);", 26),
+    ("part left out", PARTS, "sum[j] + x.value[j]", "sum[j]", 25),
+    ("boxes of all CTAs written", EPILOGUE, "kBox < parts.first_own() + boxes && parts.owns(kBox)",
+     "kBox < parts.first_own() + boxes", 24),
+    ("edge written by all CTAs", EPILOGUE, "      if (!writes_edge(w)) return;\n", "", 25, 100),
+    ("no fetch without a share of the tokens", CONSUMER, "      if (w.blocks == 0) epilogue.fetch_first(w);", "      ;", 26),
+    ("tokens of two shares", SCHEDULE, "start(i64{rank} + 1)", "start(split_k)", 24),
+    ("shares of 64 tokens too few", SCHEDULE, "(i64{r.end} - r.begin + kTileK - 1) / kTileK", "(i64{r.end} - r.begin) / kTileK", 27),
+    ("parts sent before barriers are ready", SETUP, "    arch::cluster_sync();\n", "    arch::cta_sync();\n", 24),
+    ("global memory before the launch before is over", SETUP, "  arch::grid_dependency_wait();\n", "", 0),
 ]
 
 # A few of each kind, for every run of the tests.

@@ -34,13 +34,13 @@ std::string refusal(const Problem& p, const DeviceSpec& device) {
 
 TEST(Sm90Plan, OffersEveryTileWidthClusterAndSplitOnce) {
   const auto candidates = sm90_candidates(mixtral(), hopper());
-  ASSERT_EQ(candidates.size(), 14U);
+  ASSERT_EQ(candidates.size(), 22U);
   for (const Sm90Candidate& c : candidates) {
     EXPECT_TRUE(shared::is_valid(c.config.kernel));
     EXPECT_LE(c.config.smem_bytes, 232448);
     EXPECT_EQ(c.config.smem_bytes, static_cast<int>(shared::smem_layout(c.config.kernel).total));
     EXPECT_GT(c.cost.ms, 0);
-    EXPECT_EQ(c.config.grid % c.config.kernel.cluster_m, 0);
+    EXPECT_EQ(c.config.grid % shared::cluster_ctas(c.config.kernel), 0);
     EXPECT_LE(c.config.grid, 132);
   }
   EXPECT_TRUE(std::is_sorted(candidates.begin(), candidates.end(),
@@ -199,7 +199,9 @@ TEST(Sm90Plan, HonoursTheTiler) {
     p.tiling = tiling;
     EXPECT_TRUE(validate::broken_rules(p).empty());
     const auto candidates = sm90_candidates(p, hopper());
-    EXPECT_EQ(candidates.size(), tiling.tile_n == 256 ? 1U : 2U) << "pingpong or not";
+    const bool pair = tiling.tile_m == 256 || tiling.cluster_m == 2;
+    EXPECT_EQ(candidates.size(), (tiling.tile_n == 256 ? 1U : 2U) + (pair ? 0U : 2U))
+        << "pingpong or not; tokens split in 2 or 4, which no pair does";
     for (const auto& c : candidates) {
       EXPECT_EQ(c.config.kernel.tile_n, candidates[0].config.kernel.tile_n);
       EXPECT_EQ(c.config.kernel.cluster_m, candidates[0].config.kernel.cluster_m);
@@ -265,7 +267,9 @@ TEST(Sm90Plan, RefusesADeviceWithTooLittleSharedMemory) {
 TEST(Sm90Plan, ObeysTheSmLimit) {
   DeviceSpec device = hopper();
   device.sm_count = 20;
-  for (const auto& c : sm90_candidates(mixtral(), device)) EXPECT_EQ(c.config.grid, 20);
+  for (const auto& c : sm90_candidates(mixtral(), device)) {
+    EXPECT_EQ(c.config.grid, c.config.kernel.split_k == 4 ? 16 : 20) << "four lie in one GPC";
+  }
   device.sm_count = 1;
   for (const auto& c : sm90_candidates(mixtral(), device)) {
     EXPECT_EQ(c.config.grid, 1);
@@ -280,8 +284,39 @@ TEST(Sm90Plan, NeverLaunchesMoreThanThereAreTiles) {
   p.experts = 1;
   p.m = p.n = 8;
   for (const auto& c : sm90_candidates(p, hopper())) {
-    EXPECT_EQ(c.config.grid, c.config.kernel.cluster_m);
+    EXPECT_EQ(c.config.grid, shared::cluster_ctas(c.config.kernel));
   }
+}
+
+// bench/gpu_wgrad.py --shapes bench/few_outputs.txt on an H200:
+// docs/notes/2026-11-30-tokens-split-in-a-cluster.md.
+TEST(Sm90Plan, SplitsTheTokensOfFewOutputsAlone) {
+  struct Measured {
+    int experts, m, n, tokens, tile_n, split_k;
+  };
+  const Measured table[] = {{1, 512, 512, 16384, 128, 4},  {1, 512, 512, 131072, 128, 4},
+                            {2, 2048, 192, 16384, 128, 2}, {2, 768, 768, 65536, 192, 2},
+                            {4, 1024, 512, 16384, 128, 1}, {2, 7168, 256, 8192, 256, 1},
+                            {1, 2048, 2048, 8192, 256, 1}, {1, 4096, 1024, 65536, 256, 1}};
+  for (const Measured& t : table) {
+    Problem p;
+    p.experts = t.experts;
+    p.m = t.m;
+    p.n = t.n;
+    p.tokens = t.tokens;
+    const shared::Config c = best(p);
+    EXPECT_EQ(c.tile_n, t.tile_n) << t.experts << " x " << t.m << " x " << t.n;
+    EXPECT_EQ(c.split_k, t.split_k) << t.experts << " x " << t.m << " x " << t.n;
+  }
+}
+
+TEST(Sm90Plan, AClusterOfTheCallersHasNoSplit) {
+  Problem p = mixtral();
+  p.experts = 1;
+  p.m = p.n = 512;
+  EXPECT_GT(best(p).split_k, 1);
+  p.tiling = {128, 128, 1, 1};
+  EXPECT_EQ(best(p).split_k, 1);
 }
 
 TEST(Sm90Plan, RefusesSizesBeyondTheTensorMaps) {

@@ -98,6 +98,9 @@ struct Consumer {
       previous = at.slot;
       begun = begin;
     }
+    if constexpr (kConfig.split_k > 1 && reads_output(kConfig)) {
+      if (w.blocks == 0) epilogue.fetch_first(w);  // no share of the tokens, but of the boxes
+    }
     if constexpr (kPingpong) turns.pass_on(warpgroup);
     arch::wgmma_wait<0>();
     d.pin();
@@ -126,6 +129,7 @@ struct Consumer {
       // Read again rather than kept: 192 accumulators leave no room for it.
       const Work done = queue.read_again();
       queue.let_go_together();
+      if constexpr (kConfig.split_k > 1) epilogue.add_parts(d, done, kBothWarpgroups);
       epilogue.write_out(d, done);
       epilogue.trace.record(TraceKind::kTile, tile, begin);
     }
@@ -141,6 +145,7 @@ WGRAD_DEVICE void consume(const Cta<kConfig>& cta, u32 thread) {
   const u32 rows = kConfig.split == WarpgroupSplit::kRows ? warp : warp % (kWarpgroupThreads / 32);
   const Epilogue<kConfig> epilogue{cta.params,
                                    {cta.smem, warp, {}},
+                                   {cta.smem, warp, cta.rank},
                                    i32(rows) * kWarpRows,
                                    Trace<kConfig>::template start<kConfig>(cta.params)};
   Consumer<kConfig>{cta, {cta.smem}, {cta.smem}, epilogue, {cta.smem}, thread, warpgroup}.run();

@@ -1,9 +1,10 @@
 // Writing a finished tile out: box after box through the warp's output ring, drained by the copy
 // engine under the next tile's main loop. A warp holds 16 rows of each 64-row band. Its boxes are
-// numbered band by band; those outside the matrix are left out.
+// numbered band by band; those outside the matrix, or of another CTA, are left out.
 #pragma once
 
 #include "wgrad/kernels/edge.cuh"
+#include "wgrad/kernels/parts.cuh"
 #include "wgrad/kernels/work.cuh"
 #include "wgrad/prim/accumulator.cuh"
 #include "wgrad/prim/store.cuh"
@@ -19,6 +20,7 @@ struct Epilogue {
 
   const KernelParams& params;
   OutputRing<kConfig> ring;
+  Parts<kConfig> parts;
   i32 row = 0;  // the warp's first row in its tile
   Trace<kConfig> trace{};
 
@@ -27,7 +29,9 @@ struct Epilogue {
     return w.m0 + row + band * kWarpgroupRows;
   }
   WGRAD_DEVICE i32 boxes_of_band(const Work& w) const {
-    return boxes_inside<kConfig>(params, w, band_row(w, 0));
+    const i32 inside = boxes_inside<kConfig>(params, w, band_row(w, 0));
+    if constexpr (kConfig.split_k == 1) return inside;
+    return min_of(max_of(inside - parts.first_own(), 0), boxes_per_cta(kConfig));
   }
 
   // Box `number` of the tile, of `boxes` in each band; false if there is none.
@@ -35,7 +39,7 @@ struct Epilogue {
     if (boxes == 0) return false;
     const i32 band = number / boxes;
     if (band >= kBands || band_row(w, band) >= params.m) return false;
-    x = box_coord<kConfig>(params, w, band_row(w, band), number - band * boxes);
+    x = box_coord<kConfig>(params, w, band_row(w, band), parts.first_own() + number - band * boxes);
     return true;
   }
 
@@ -75,6 +79,7 @@ struct Epilogue {
   template <i32 kBand, i32 kBox>
   WGRAD_DEVICE void write_out_box(const Accumulators<kConfig>& d, const Work& w, i32 boxes) {
     const u32 slot = ring.at.slot;
+    const i32 number = kBand * boxes + kBox - parts.first_own();
     trace.span(TraceKind::kWaitRing, u32(kBand * kBoxes + kBox), [&] {
       if constexpr (reads_output(kConfig)) {
         ring.wait_fetched();
@@ -88,10 +93,11 @@ struct Epilogue {
                 box_coord<kConfig>(params, w, band_row(w, kBand), kBox));
     trace.record(TraceKind::kWriteBox, u32(kBand * kBoxes + kBox), begin);
     if constexpr (reduces_output(kConfig)) {
-      if (is_leader()) prefetch(w, boxes, kBand * boxes + kBox + kConfig.prefetch_boxes);
+      if (is_leader()) prefetch(w, boxes, number + kConfig.prefetch_boxes);
     }
-    if constexpr (reads_output(kConfig) && kBand + kBox > 0)
-      fetch_next(w, slot, boxes, kBand * boxes + kBox);
+    if constexpr (reads_output(kConfig) && kBand + kBox > 0) {
+      if (number > 0) fetch_next(w, slot, boxes, number);
+    }
   }
 
   // Boxes kBox, kBox + 1, ... of band kBand and the bands after it: indices into the accumulators
@@ -103,15 +109,30 @@ struct Epilogue {
         if (band_row(w, kBand + 1) < params.m) write_boxes<kBand + 1, 0>(d, w, boxes);
       }
     } else {
-      if (kBox < boxes) write_out_box<kBand, kBox>(d, w, boxes);
+      if (kBox < parts.first_own() + boxes && parts.owns(kBox))
+        write_out_box<kBand, kBox>(d, w, boxes);
       write_boxes<kBand, kBox + 1>(d, w, boxes);
     }
+  }
+
+  // split_k: the sums of what this CTA writes.
+  WGRAD_DEVICE void add_parts(Accumulators<kConfig>& d, const Work& w, u32 meeting) {
+    static_assert(kBands == 1);
+    const i32 columns = output_box_columns(kConfig);
+    const i32 boxes = (params.n - w.n0 + columns - 1) / columns;
+    parts.exchange(d.band[0], u32(min_of(boxes, kBoxes)), meeting, trace);
+  }
+
+  WGRAD_DEVICE bool writes_edge(const Work& w) const {
+    const i32 edge = boxed_columns(kConfig, params.n) - w.n0;
+    return parts.owns(edge / output_box_columns(kConfig));
   }
 
   WGRAD_DEVICE void write_out(const Accumulators<kConfig>& d, const Work& w) {
     const i32 boxes = boxes_of_band(w);
     if (boxes > 0) write_boxes<0, 0>(d, w, boxes);
     if constexpr (kConfig.partial_columns) {
+      if (!writes_edge(w)) return;
 #pragma unroll
       for (i32 band = 0; band < kBands; ++band) {
         write_edge<kConfig>(params, w, band_row(w, band), d.band[band]);

@@ -3,6 +3,7 @@
 
 #include "wgrad/kernels/loader.cuh"
 #include "wgrad/kernels/operand.cuh"
+#include "wgrad/kernels/parts.cuh"
 #include "wgrad/kernels/scheduler.cuh"
 #include "wgrad/prim/pipeline.cuh"
 #include "wgrad/prim/tile.cuh"
@@ -87,11 +88,13 @@ struct Producer {
   WGRAD_DEVICE void run() const {
     StageCursor<kConfig> at;
     auto trace = Trace<kConfig>::template start<kConfig>(cta.params);
+    Parts<kConfig> parts{cta.smem, 0, cta.rank};
     for (WorkQueue<kConfig> queue{cta.smem};; queue.at.advance()) {
       const Work w = queue.read();
       if (w.blocks < 0) break;
       queue.let_go();
       fill(at, trace, w);
+      parts.wait_read(trace);
     }
     trace.anchor();
   }

@@ -15,8 +15,8 @@ struct TileSource {
 
   WGRAD_DEVICE explicit TileSource(const Cta<kConfig>& c) : cta(c), next(c.cluster) {}
 
-  // The CTAs of a cluster must agree, so pairs are dealt theirs.
-  WGRAD_DEVICE bool claims() const { return kConfig.cluster_m == 1 && cta.params.claims != 0; }
+  // The CTAs of a cluster must agree, so clusters are dealt theirs.
+  WGRAD_DEVICE bool claims() const { return cluster_ctas(kConfig) == 1 && cta.params.claims != 0; }
 
   // tile_count or more: there are no more.
   WGRAD_DEVICE u32 take() {
@@ -54,7 +54,8 @@ struct Scheduler {
     const KernelParams& p = cta.params;
     const TileCoord tile = tile_at(cta.grid, index);
     const i32 expert = expert_at(cta, tile.slot);
-    w.m0 = (i32(tile.row) * kConfig.cluster_m + i32(cta.rank)) * kConfig.tile_m;
+    const i32 row = i32(tile.row) * kConfig.cluster_m;
+    w.m0 = (row + (kConfig.cluster_m > 1 ? i32(cta.rank) : 0)) * kConfig.tile_m;
     w.n0 = i32(tile.column) * kConfig.tile_n;
     w.tokens = expert_tokens(p, expert);
     w.blocks = block_count<kConfig>(p, w.tokens);
@@ -64,12 +65,21 @@ struct Scheduler {
     return w.blocks > 0 || !kConfig.accumulate;
   }
 
+  // This CTA's tokens of the tile; none, now and then.
+  WGRAD_DEVICE void take_share(Work& w) const {
+    if constexpr (kConfig.split_k > 1) {
+      w.tokens = token_share(w.tokens, cta.rank, kConfig.split_k);
+      w.blocks = block_count<kConfig>(cta.params, w.tokens);
+    }
+  }
+
   // Puts the next tile into the queue; false: after the last one, the end for every warpgroup.
   WGRAD_DEVICE bool advance() {
     Work w{};
     const u32 tiles = tile_count(cta.grid);
     for (u32 index = source.take(); index < tiles; index = source.take()) {
       if (look_up(index, w)) {
+        take_share(w);
         queue.push(w);
         position = (position + u32(w.blocks)) % (2 * u32(kConfig.stages));
         return true;

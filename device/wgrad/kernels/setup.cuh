@@ -2,6 +2,7 @@
 // faults.
 #pragma once
 
+#include "wgrad/kernels/parts.cuh"
 #include "wgrad/kernels/work_queue.cuh"
 #include "wgrad/prim/store.cuh"
 
@@ -92,6 +93,7 @@ template <Config kConfig>
 WGRAD_DEVICE void init_barriers(const Cta<kConfig>& cta) {
   Pipeline<kConfig>{cta.smem}.init();
   for (u32 w = 0; w < u32(math_warps(kConfig)); ++w) OutputRing<kConfig>{cta.smem, w, {}}.init();
+  for (u32 w = 0; w < u32(math_warps(kConfig)); ++w) Parts<kConfig>{cta.smem, w, cta.rank}.init();
   Turns<kConfig>{cta.smem}.init();
   WorkQueue<kConfig>{cta.smem}.init();
   arch::barrier_init_fence();
@@ -104,17 +106,20 @@ WGRAD_DEVICE void prefetch_maps(const KernelParams& p) {
   arch::prefetch_map(p.map_out);
 }
 
-// All threads. Afterwards the stages are free for the copy engine, also that of the other CTA.
+// All threads. What needs no global memory comes first: it may run beside the end of the launch
+// before. Afterwards the stages are free for the copy engine, also that of the other CTA.
 template <Config kConfig>
 WGRAD_DEVICE void prepare(const Cta<kConfig>& cta) {
   if (arch::thread_index() == 0) {
     prefetch_maps<kConfig>(cta.params);
     init_barriers(cta);
+    arch::launch_dependents();  // they find no room before this CTA ends
   }
+  arch::grid_dependency_wait();
   check_data(cta);
   order_experts(cta);
   arch::fence_async_shared();
-  if constexpr (uses_multicast(kConfig)) {
+  if constexpr (reaches_other_ctas(kConfig)) {
     arch::cluster_sync();
   } else {
     arch::cta_sync();

@@ -3,7 +3,7 @@
 // engine (or, for ragged K-major operands, by copies of its threads); two math warpgroups multiply
 // them with wgmma and drain their tiles through an output ring. Launch: threads_per_cta(kConfig)
 // threads, smem_layout(kConfig).total bytes of dynamic shared memory, grid_ctas(...) CTAs in
-// clusters of kConfig.cluster_m.
+// clusters of cluster_ctas(kConfig).
 #pragma once
 
 #include "wgrad/kernels/consumer.cuh"

@@ -29,9 +29,9 @@ struct Cta {
       : params(p),
         grid(tile_grid(kConfig, p.m, p.n, p.experts, p.raster_m)),
         smem(arch::shared_base()),
-        rank(kConfig.cluster_m == 1 ? 0 : arch::cluster_rank()),
-        cluster(arch::block_index() / u32(kConfig.cluster_m)),
-        cluster_count(arch::block_count() / u32(kConfig.cluster_m)) {}
+        rank(cluster_ctas(kConfig) == 1 ? 0 : arch::cluster_rank()),
+        cluster(arch::block_index() / u32(cluster_ctas(kConfig))),
+        cluster_count(arch::block_count() / u32(cluster_ctas(kConfig))) {}
 
   WGRAD_DEVICE bool is_ordered() const { return params.experts <= kMaxOrderedExperts; }
   WGRAD_DEVICE u32 order_entry(u32 slot) const {

@@ -34,6 +34,7 @@ struct Config {
   i32 tile_k = 64;   // tokens a stage: 64, or 32 where both operands are MN-major
   i32 stages = 4;    // operand stages
   i32 cluster_m = 1;   // CTAs side by side along M; 2 share the B tile
+  i32 split_k = 1;     // CTAs of a cluster that share an expert's tokens: 1, 2 or 4
   i32 ring_slots = 2;  // output boxes (16 rows x 128 bytes) for each math warp
   InputType input = InputType::kBf16;
   OutputType output = OutputType::kBf16;
@@ -103,9 +104,18 @@ constexpr bool moves_rows(const Config& c) {
   return !is_mn_major(c.a) || !is_mn_major(c.b);
 }
 
+constexpr i32 cluster_ctas(const Config& c) {
+  return c.cluster_m * c.split_k;
+}
+
 // B is shared by multicast only when every stage is filled by the copy engine.
 constexpr bool uses_multicast(const Config& c) {
   return c.cluster_m == 2 && !uses_loader(c);
+}
+
+// CTAs write to, or arrive at, each other's shared memory: their barriers must be made first.
+constexpr bool reaches_other_ctas(const Config& c) {
+  return uses_multicast(c) || c.split_k > 1;
 }
 
 // Multicast halves: tokens of an MN-major B (any tile_n divides), rows of a K-major B.
@@ -124,6 +134,21 @@ constexpr i32 output_box_columns(const Config& c) {
 }
 constexpr i32 output_boxes(const Config& c) {
   return c.tile_n / output_box_columns(c);
+}
+
+// split_k: neighbouring boxes of a tile that one CTA of the cluster adds up and writes out; the
+// last ones may have none.
+constexpr i32 boxes_per_cta(const Config& c) {
+  return ceil_div(output_boxes(c), c.split_k);
+}
+// One CTA's FP32 share of a box.
+constexpr i32 box_part_bytes(const Config& c) {
+  return kWarpRows * output_box_columns(c) * static_cast<i32>(sizeof(float));
+}
+
+// What the other CTAs send to one, into its stages.
+constexpr i32 parts_bytes(const Config& c) {
+  return math_warps(c) * (c.split_k - 1) * boxes_per_cta(c) * box_part_bytes(c);
 }
 
 // The copy engine writes whole 16-byte units of a row, also past the end of a map: only this many
@@ -162,7 +187,12 @@ constexpr bool is_valid(const Config& c) {
       k && c.stages >= fewest && c.stages <= 12 && c.ring_slots >= 2 && c.ring_slots <= 4;
   const bool tail = c.tail_n % 64 == 0 && c.tail_n >= 0 && c.tail_n < c.tile_n;
   const bool registers = c.split == WarpgroupSplit::kRows || c.tile_n <= 192;
-  return tile && tail && depth && registers && (c.cluster_m == 1 || c.cluster_m == 2);
+  const bool pair = c.cluster_m == 1 || c.cluster_m == 2;
+  const i32 stages_bytes = c.stages * (c.tile_m + c.tile_n) * c.tile_k * kInputBytes;
+  const bool shared_tokens = (c.split_k == 2 || c.split_k == 4) && c.cluster_m == 1 &&
+                             c.split == WarpgroupSplit::kRows && !uses_loader(c) &&
+                             parts_bytes(c) <= stages_bytes;
+  return tile && tail && depth && registers && pair && (c.split_k == 1 || shared_tokens);
 }
 
 }  // namespace wgrad::shared

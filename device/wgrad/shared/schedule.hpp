@@ -48,11 +48,18 @@ constexpr TileCoord tile_at(const TileGrid& g, u32 index) {
   return {slot, first_row + (inside - column * height), column};
 }
 
+// Clusters that run at once. Four CTAs must lie in one GPC, which leaves SMs over: an H200 has room
+// for 30 such clusters on its 132 (cudaOccupancyMaxActiveClusters).
+constexpr u32 clusters_at_once(const Config& c, i32 sm_count) {
+  const u32 cluster = static_cast<u32>(cluster_ctas(c));
+  const u32 sms = static_cast<u32>(sm_count);
+  return max_of(1u, (cluster == 4 ? sms * 10 / 11 : sms) / cluster);
+}
+
 // CTAs to launch: one for each SM, whole clusters, no more than there are cluster tiles.
 constexpr u32 grid_ctas(const Config& c, const TileGrid& g, i32 sm_count) {
-  const u32 cluster = static_cast<u32>(c.cluster_m);
-  const u32 clusters = static_cast<u32>(sm_count) / cluster;
-  return max_of(1u, min_of(clusters, tile_count(g))) * cluster;
+  const u32 clusters = max_of(1u, min_of(clusters_at_once(c, sm_count), tile_count(g)));
+  return clusters * static_cast<u32>(cluster_ctas(c));
 }
 
 // Rows of a raster group: the tiles in flight (about sm_count) should form a square in elements.
@@ -74,6 +81,17 @@ constexpr TokenRange token_range(i32 previous_end, i32 end, i64 tokens) {
   const i32 first = min_of(max_of(previous_end, 0), limit);
   const i32 last = min_of(max_of(end, 0), limit);
   return {first, max_of(first, last)};
+}
+
+// split_k: the tokens of one CTA of a cluster, in whole units of 64 that count from the first one:
+// so the sums depend on the number of tokens alone.
+constexpr TokenRange token_share(TokenRange r, u32 rank, i32 split_k) {
+  const i64 units = (i64{r.end} - r.begin + kTileK - 1) / kTileK;
+  const auto start = [&](i64 share) {
+    const i64 ahead = units * share / split_k * kTileK;
+    return static_cast<i32>(min_of(r.begin + ahead, i64{r.end}));
+  };
+  return {start(rank), start(i64{rank} + 1)};
 }
 
 // Where the k loop starts, and how many stages it takes. `alignment` (k_major_alignment) matters to

@@ -22,13 +22,17 @@ constexpr u32 b_stage_bytes(const Config& c) {
 
 // Offsets in bytes from the (kBoxAlignment-aligned) start of dynamic shared memory.
 struct SmemLayout {
-  u32 a;           // stages x A tile
-  u32 b;           // stages x B tile
-  u32 ring;        // math warps x ring_slots x output box
-  u32 full;        // stages mbarriers: operands have landed
-  u32 empty;       // stages mbarriers: operands are no longer read
-  u32 readback;    // math warps x ring_slots mbarriers: destination box has landed (16-bit
-                   // accumulate)
+  u32 a;         // stages x A tile
+  u32 b;         // stages x B tile
+  u32 ring;      // math warps x ring_slots x output box
+  u32 parts;     // split_k, in the stages: math warps x boxes_per_cta x other CTAs x part of a box
+  u32 full;      // stages mbarriers: operands have landed
+  u32 empty;     // stages mbarriers: operands are no longer read
+  u32 readback;  // math warps x ring_slots mbarriers: destination box has landed (16-bit
+                 // accumulate)
+  u32 parts_full;  // split_k: math warps mbarriers: the other CTAs' parts are there
+  u32 parts_room;  // split_k: math warps mbarriers: the other CTAs have no use for their stages
+  u32 parts_read;  // split_k: mbarrier: this CTA's stages may be filled again
   u32 turn;        // kMathWarpgroups mbarriers: the main loop is this warpgroup's (pingpong)
   u32 work;        // kWorkSlots entries: the tiles to compute
   u32 work_full;   // kWorkSlots mbarriers: an entry is written
@@ -44,11 +48,16 @@ constexpr SmemLayout smem_layout(const Config& c) {
   s.a = 0;
   s.b = s.a + stages * a_stage_bytes(c);
   s.ring = s.b + stages * b_stage_bytes(c);
+  s.parts = 0;
   s.full = s.ring + slots * static_cast<u32>(kOutputBoxBytes);
   s.empty = s.full + stages * kBarrierBytes;
   s.readback = s.empty + stages * kBarrierBytes;
-  s.turn = s.readback + slots * kBarrierBytes;
-  s.work = s.turn + static_cast<u32>(kMathWarpgroups) * kBarrierBytes;
+  s.parts_full = s.readback + slots * kBarrierBytes;
+  const u32 parts_barriers = c.split_k > 1 ? static_cast<u32>(math_warps(c)) : 0;
+  s.parts_room = s.parts_full + parts_barriers * kBarrierBytes;
+  s.parts_read = s.parts_room + parts_barriers * kBarrierBytes;
+  s.turn = s.parts_read + (c.split_k > 1 ? kBarrierBytes : 0);
+  s.work = round_up(s.turn + static_cast<u32>(kMathWarpgroups) * kBarrierBytes, 16u);
   s.work_full = s.work + kWorkSlots * kWorkBytes;
   s.work_empty = s.work_full + kWorkSlots * kBarrierBytes;
   s.order = s.work_empty + kWorkSlots * kBarrierBytes;

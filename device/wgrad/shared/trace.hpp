@@ -16,7 +16,9 @@ enum class TraceKind : u32 {
   kWaitTurn,  // detail: warpgroup
   kWaitFull,
   kMask,
-  kMultiply,  // from the issue of a stage's wgmmas to the wait that finds them complete
+  kMultiply,   // from the issue of a stage's wgmmas to the wait that finds them complete
+  kWaitParts,  // split_k: room for the parts to send, then the other CTAs' parts
+  kSendParts,
   kWaitRing,  // detail of this and the next: output box of the tile
   kWriteBox,
   kFinish,

@@ -9,6 +9,10 @@ struct Chunk {  // 16 bytes
   u32 word[4];
 };
 
+struct Quad {
+  float value[4];
+};
+
 template <typename T>
 WGRAD_DEVICE T shared_value(u32 address) {
   T value{};
@@ -32,8 +36,11 @@ WGRAD_DEVICE void fence_async_shared() {
 WGRAD_DEVICE void store_shared(u32 address, Chunk c) {
   emu::store_shared(address, &c, sizeof c);
 }
-WGRAD_DEVICE void store_shared_cluster(u32 mapped_address, Chunk c) {
-  emu::store_shared_cluster(mapped_address, &c, sizeof c);
+WGRAD_DEVICE void store_shared_cluster(u32 mapped_address, const Quad& q) {
+  emu::store_shared_cluster(mapped_address, &q, sizeof q);
+}
+WGRAD_DEVICE Quad load_shared_quad(u32 address) {
+  return shared_value<Quad>(address);
 }
 WGRAD_DEVICE Chunk load_shared(u32 address) {
   return shared_value<Chunk>(address);

@@ -36,6 +36,12 @@ WGRAD_DEVICE void warp_sync() {
 WGRAD_DEVICE void cta_sync() {
   emu::cta_sync();
 }
+WGRAD_DEVICE void grid_dependency_wait() {
+  emu::grid_dependency_wait();
+}
+WGRAD_DEVICE void launch_dependents() {
+  emu::launch_dependents();
+}
 WGRAD_DEVICE void named_sync(u32 barrier, u32 count) {
   emu::named_sync(barrier, count);
 }

@@ -30,9 +30,9 @@ WGRAD_DEVICE u32 map_to_rank(u32 shared_address, u32 rank) {
 // multiple of 16. The other CTA must be running, and reads the bytes once it has met this thread
 // in cluster_sync(), or waited with barrier_wait_acquire_cluster() for its
 // barrier_arrive_release_cluster().
-WGRAD_DEVICE void store_shared_cluster(u32 mapped_address, Chunk c) {
-  asm volatile("st.shared::cluster.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(mapped_address),
-               "r"(c.word[0]), "r"(c.word[1]), "r"(c.word[2]), "r"(c.word[3])
+WGRAD_DEVICE void store_shared_cluster(u32 mapped_address, const Quad& q) {
+  asm volatile("st.shared::cluster.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(mapped_address),
+               "f"(q.value[0]), "f"(q.value[1]), "f"(q.value[2]), "f"(q.value[3])
                : "memory");
 }
 

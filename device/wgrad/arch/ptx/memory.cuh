@@ -10,6 +10,13 @@ struct Chunk {  // 16 bytes
   u32 word[4];
 };
 
+// Accumulators go to memory as what they are: a conversion to 32-bit words, which costs nothing
+// elsewhere, makes the compiler move them about in the main loop (docs/notes, accumulators as
+// words).
+struct Quad {
+  float value[4];
+};
+
 WGRAD_DEVICE u32 shared_base() {
   return static_cast<u32>(__cvta_generic_to_shared(dynamic_shared_memory));
 }
@@ -32,6 +39,14 @@ WGRAD_DEVICE Chunk load_shared(u32 address) {
                : "r"(address)
                : "memory");
   return c;
+}
+WGRAD_DEVICE Quad load_shared_quad(u32 address) {
+  Quad q;
+  asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(q.value[0]), "=f"(q.value[1]), "=f"(q.value[2]), "=f"(q.value[3])
+               : "r"(address)
+               : "memory");
+  return q;
 }
 WGRAD_DEVICE void store_shared_pair(u32 address, float x, float y) {
   asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(address), "f"(x), "f"(y) : "memory");

@@ -1,4 +1,5 @@
-// Who am I, and barriers inside one CTA. PTX: special registers; "bar, barrier"; "shfl.sync".
+// Who am I, barriers inside one CTA, and launches that overlap. PTX: special registers; "bar,
+// barrier"; "shfl.sync"; "griddepcontrol".
 #pragma once
 
 namespace wgrad::device::arch {
@@ -44,6 +45,16 @@ WGRAD_DEVICE void warp_sync() {
 // All threads of the CTA.
 WGRAD_DEVICE void cta_sync() {
   asm volatile("barrier.sync 0;" ::: "memory");
+}
+
+// Programmatic dependent launch: until the launches before this one in the stream are complete and
+// what they wrote is seen. Global memory may be used only afterwards.
+WGRAD_DEVICE void grid_dependency_wait() {
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+// The next launch, if it is programmatic, may begin once every CTA has said so or ended.
+WGRAD_DEVICE void launch_dependents() {
+  asm volatile("griddepcontrol.launch_dependents;");
 }
 
 // `count` threads that name the same barrier, 1..15.

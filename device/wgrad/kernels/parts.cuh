@@ -1,0 +1,148 @@
+// Where the CTAs of a cluster share a tile's tokens (split_k): each of them has a part of every sum
+// of the tile. A box of the output belongs to one CTA; the others send it their parts, warp to
+// warp, through distributed shared memory, and it adds them up in the order of the tokens.
+//
+// The parts lie in the operand stages: these are worth more in the main loop than loads for the
+// next tile would be while parts are exchanged.
+//
+//   room: completes when no other CTA has a use for its stages. One arrival of each thread there.
+//
+//   full: completes when the parts of all other CTAs are there. One arrival of each thread there.
+//
+//   read: completes when this CTA's parts are read. One arrival of each math thread.
+#pragma once
+
+#include "wgrad/kernels/work.cuh"
+#include "wgrad/prim/accumulator.cuh"
+#include "wgrad/prim/pipeline.cuh"
+#include "wgrad/prim/trace.cuh"
+
+namespace wgrad::device {
+
+template <Config kConfig>
+struct Parts {
+  static constexpr SmemLayout kSmem = smem_layout(kConfig);
+  static constexpr u32 kCtas = u32(kConfig.split_k);
+  static constexpr u32 kBoxes = u32(output_boxes(kConfig));  // of a warp's 16 rows
+  static constexpr u32 kOwn = u32(boxes_per_cta(kConfig));
+  static constexpr u32 kBytes = u32(box_part_bytes(kConfig));
+  static constexpr u32 kValues = kBytes / 4 / 32;  // of one thread
+  static constexpr bool kShared = kCtas > 1;
+  static constexpr u32 kMathThreads = u32(math_warps(kConfig)) * 32;
+
+  u32 base;  // start of dynamic shared memory
+  u32 warp;  // among the math warps
+  u32 rank;  // of the CTA in its cluster
+  RingCursor<1> at{};
+
+  WGRAD_DEVICE u32 full() const { return base + kSmem.parts_full + warp * kBarrierBytes; }
+  WGRAD_DEVICE u32 room() const { return base + kSmem.parts_room + warp * kBarrierBytes; }
+  WGRAD_DEVICE u32 read() const { return base + kSmem.parts_read; }
+  // Where this thread's part of box `box`, from the `other`-th of the other CTAs, lies.
+  WGRAD_DEVICE u32 part(u32 box, u32 other) const {
+    return base + kSmem.parts + ((warp * kOwn + box % kOwn) * (kCtas - 1) + other) * kBytes +
+           arch::lane_index() * 16;
+  }
+
+  WGRAD_DEVICE static u32 among_others(u32 cta, u32 owner) { return cta - (cta > owner ? 1 : 0); }
+
+  // One thread, before any other use.
+  WGRAD_DEVICE void init() const {
+    if constexpr (kShared) {
+      arch::barrier_init(full(), (kCtas - 1) * 32);
+      arch::barrier_init(room(), (kCtas - 1) * 32);
+      if (warp == 0) arch::barrier_init(read(), kMathThreads);
+    }
+  }
+
+  // Boxes of a band that this CTA writes: [first_own, first_own + kOwn).
+  WGRAD_DEVICE i32 first_own() const { return kShared ? i32(rank * kOwn) : 0; }
+  WGRAD_DEVICE bool owns(i32 box) const {
+    return !kShared || (box >= first_own() && box < first_own() + i32(kOwn));
+  }
+
+  WGRAD_DEVICE void arrive_at_the_others(u32 barrier) const {
+#pragma unroll
+    for (u32 cta = 0; cta < kCtas; ++cta) {
+      if (cta != rank) arch::barrier_arrive_release_cluster(arch::map_to_rank(barrier, cta));
+    }
+  }
+
+  template <u32 kBox, u32 kCount>
+  WGRAD_DEVICE void send_box(const float (&d)[kCount]) const {
+    constexpr u32 kOwner = kBox / kOwn;
+    const u32 to = arch::map_to_rank(part(kBox, among_others(rank, kOwner)), kOwner);
+#pragma unroll
+    for (u32 i = 0; i < kValues; i += 4) {
+      const u32 at_d = kBox * kValues + i;
+      arch::store_shared_cluster(to + i / 4 * 512,
+                                 {{d[at_d], d[at_d + 1], d[at_d + 2], d[at_d + 3]}});
+    }
+  }
+
+  // In the order of the ranks, whoever owns the box.
+  template <u32 kBox, u32 kCount>
+  WGRAD_DEVICE void add_box(float (&d)[kCount]) const {
+#pragma unroll
+    for (u32 i = 0; i < kValues; i += 4) {
+      const u32 at_d = kBox * kValues + i;
+      float sum[4] = {};
+#pragma unroll
+      for (u32 cta = 0; cta < kCtas; ++cta) {
+        arch::Quad x{{d[at_d], d[at_d + 1], d[at_d + 2], d[at_d + 3]}};
+        if (cta != rank)
+          x = arch::load_shared_quad(part(kBox, among_others(cta, rank)) + i / 4 * 512);
+#pragma unroll
+        for (u32 j = 0; j < 4; ++j) sum[j] = cta == 0 ? x.value[j] : sum[j] + x.value[j];
+      }
+#pragma unroll
+      for (u32 j = 0; j < 4; ++j) d[at_d + j] = sum[j];
+    }
+  }
+
+  template <u32 kBox, u32 kCount>
+  WGRAD_DEVICE void send(const float (&d)[kCount], u32 boxes) const {
+    if constexpr (kBox < kBoxes) {
+      if (kBox < boxes && kBox / kOwn != rank) send_box<kBox>(d);
+      send<kBox + 1>(d, boxes);
+    }
+  }
+  template <u32 kBox, u32 kCount>
+  WGRAD_DEVICE void add(float (&d)[kCount], u32 boxes) const {
+    if constexpr (kBox < kBoxes) {
+      if (kBox < boxes && kBox / kOwn == rank) add_box<kBox>(d);
+      add<kBox + 1>(d, boxes);
+    }
+  }
+
+  // All math threads, `meeting` at a named barrier once they have read their last stage: the sums
+  // of the boxes that this CTA owns, of the first `boxes` of the tile.
+  template <u32 kCount>
+  WGRAD_DEVICE void exchange(float (&d)[kCount], u32 boxes, u32 meeting, Trace<kConfig>& trace) {
+    trace.span(TraceKind::kWaitParts, 0, [&] {
+      arch::named_sync(meeting, kMathThreads);
+      arrive_at_the_others(room());
+      arch::barrier_wait_acquire_cluster(room(), at.parity);
+    });
+    const u32 begin = trace.now();
+    send<0>(d, boxes);
+    arrive_at_the_others(full());
+    trace.record(TraceKind::kSendParts, 0, begin);
+    trace.span(TraceKind::kWaitParts, 1,
+               [&] { arch::barrier_wait_acquire_cluster(full(), at.parity); });
+    add<0>(d, boxes);
+    arch::fence_async_shared();
+    arch::barrier_arrive(read());
+    at.advance();
+  }
+
+  // The producer, before it fills the stages for its next tile.
+  WGRAD_DEVICE void wait_read(Trace<kConfig>& trace) {
+    if constexpr (kShared) {
+      trace.span(TraceKind::kWaitParts, 2, [&] { arch::barrier_wait(read(), at.parity); });
+      at.advance();
+    }
+  }
+};
+
+}  // namespace wgrad::device
