@@ -168,9 +168,9 @@ class EmuBackend final : public Backend {
     out.summary = "emulated " + plan::summary(config);
     if (exact == kernels.end()) {
       const shared::Config& p = planned.kernel;
-      out.summary +=
-          fmt::format(", in place of {}x{}x{}, last columns {}, cluster {}x1", p.tile_m, p.tile_n,
-                      p.tile_k, p.tail_n == 0 ? p.tile_n : p.tail_n, p.cluster_m);
+      out.summary += fmt::format(
+          ", in place of {}x{}x{}, last columns {}, cluster {}x1, tokens split {}", p.tile_m,
+          p.tile_n, p.tile_k, p.tail_n == 0 ? p.tile_n : p.tail_n, p.cluster_m, p.split_k);
     }
     return plan::traced(out);
   }

@@ -35,6 +35,11 @@ constexpr std::array kConfigs = {
             .output = OutputType::kFp32,
             .accumulate = true,
             .split = WarpgroupSplit::kTiles}),
+    traced({.tile_n = 192,
+            .tail_n = 128,
+            .output = OutputType::kFp32,
+            .accumulate = true,
+            .split = WarpgroupSplit::kTiles}),
     traced({.tile_n = 64, .split = WarpgroupSplit::kTiles}),
     traced({.tile_n = 128, .split = WarpgroupSplit::kTiles}),
     traced({.tile_n = 128,
@@ -42,6 +47,8 @@ constexpr std::array kConfigs = {
             .accumulate = true,
             .split = WarpgroupSplit::kTiles}),
     traced({.tile_n = 192, .output = OutputType::kFp32, .split = WarpgroupSplit::kTiles}),
+    // CTAs that share an expert's tokens.
+    traced({.tile_n = 128, .split_k = 2}),
     // Pairs that share B.
     traced({.tile_n = 128, .cluster_m = 2, .split = WarpgroupSplit::kTiles}),
     traced({.cluster_m = 2, .a = kK, .b = kK}),

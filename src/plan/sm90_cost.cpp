@@ -35,7 +35,7 @@ constexpr std::int64_t kEvenExperts = 4;  // so few: nearly all tiles take equal
 constexpr double kDealtInTurn = 1.06;  // what clusters lose to single CTAs, which claim their tiles
 // Parts of a tile that CTAs of a cluster send to each other.
 constexpr double kPartBytes = 32;     // a multiprocessor sends to others, a clock
-constexpr double kPartClocks = 2500;  // barriers both ways, and waiting for the slower CTA
+constexpr double kPartClocks = 5500;  // barriers, filling the pipe, for each doubling of the split
 
 struct TileClocks {
   double multiply = 0;
@@ -79,15 +79,16 @@ TileClocks tile_clocks(const shared::Config& c, const Problem& p) {
   const double row = shared::kInputBytes;  // bytes of one token of a row
   const double bands = m / shared::kWarpgroupRows;
   const double read = bands * (shared::kWarpgroupRows + n) * row;
-  const double b_rows = shared::uses_multicast(c) ? n / 2 : n;
   TileClocks clocks;
   clocks.multiply = tokens * std::max(2 * m * n / kFlops, read / kSharedBytes);
+  // MN-major: pairs that share B by multicast are no faster (docs/notes, multicast).
+  const double b_rows = shared::uses_multicast(c) && !shared::is_mn_major(c.b) ? n / 2 : n;
   clocks.feed = tokens * (m * row / copy_rate(c, c.a) + b_rows * row / copy_rate(c, c.b));
   const double passes = shared::reads_output(c) ? 3 : shared::reduces_output(c) ? 2 : 1;
   clocks.epilogue = passes * m * n / c.split_k * shared::output_bytes(c) / kStoreBytes;
   if (c.split_k > 1) {
     const double sent = m * n * sizeof(float) * (c.split_k - 1) / c.split_k;
-    clocks.epilogue += sent / kPartBytes + kPartClocks;
+    clocks.epilogue += sent / kPartBytes + kPartClocks * std::log2(c.split_k);
   }
   return clocks;
 }
@@ -101,7 +102,9 @@ double tiles_of_a_cta(const shared::Config& c, const Problem& p, const DeviceSpe
   const auto experts = static_cast<double>(p.experts);
   const double mean = rows * columns * experts / shared::clusters_at_once(c, device.sm_count);
   const double tail = kTailTiles + std::min(experts * kTailTilesPerExpert, kMostTailTiles);
-  if (mean <= 1) return 1;  // whatever the longest tile is, no CTA has a second one
+  if (mean <= 1)
+    return c.cluster_m > 1 ? kDealtInTurn
+                           : 1;  // whatever the longest tile is, no CTA has a second one
   if (shared::cluster_ctas(c) > 1) return std::ceil(mean) * kDealtInTurn + tail;
   return p.experts <= kEvenExperts ? std::ceil(mean) : mean + tail;
 }

@@ -72,8 +72,8 @@ TEST_F(Precompile, CompilesEveryCandidateWhereAsked) {
   Problem p = plain();
   const std::vector<Problem> problems = {p};
   const auto kernels = precompile(problems, typical_cuda_device(90), {.every_candidate = true});
-  EXPECT_EQ(kernels.size(), 2U) << "cooperative and pingpong";
-  EXPECT_EQ(entries(), 2U);
+  EXPECT_EQ(kernels.size(), 4U) << "cooperative, pingpong, tokens split in 2 and in 4";
+  EXPECT_EQ(entries(), 4U);
 }
 
 TEST_F(Precompile, RefusesWhatCannotRun) {

@@ -39,7 +39,7 @@ TEST(Sm90Source, NamesEveryFieldOfTheConfig) {
   EXPECT_TRUE(has(source.text,
                   "constexpr Config kConfig{\n"
                   "    .tile_m = 128, .tile_n = 192, .tail_n = 64, .tile_k = 32, .stages = 3, "
-                  ".cluster_m = 2, .ring_slots = 4,\n"
+                  ".cluster_m = 2, .split_k = 1,\n    .ring_slots = 4,\n"
                   "    .input = InputType::kFp16, .output = OutputType::kFp32,\n"
                   "    .a = OperandLayout::kKMajor, .b = OperandLayout::kMnMajor,\n"
                   "    .output_mode = OutputMode::kDiscrete, .accumulate = true, .prefetch_boxes = "

@@ -548,7 +548,7 @@ TEST(Machine, AStoreIntoAnotherCtaIsARaceForWhoDoesNotWait) {
   // The reader comes before the writer.
   Lab reader([] {
     const u32 t = arch::thread_index(), rank = arch::cluster_rank();
-    if (t == 5) arch::store_shared(slot(0), words(1, 2, 3, 4));
+    if (t == 5) arch::store_shared(slot(0), {{1, 2, 3, 4}});
     arch::cluster_sync();
     if (rank == 1 && t == 7) arch::load_shared(slot(0));
     if (rank == 0 && t == 9)

@@ -106,7 +106,7 @@ TEST_F(LaunchTest, PassesEveryOperand) {
   EXPECT_EQ(launch.config.block[0], 384U);
   EXPECT_EQ(launch.config.shared_bytes, static_cast<unsigned>(config(p).smem_bytes));
   EXPECT_EQ(launch.config.stream, fake_.stream(0));
-  EXPECT_EQ(launch.cluster, static_cast<unsigned>(config(p).kernel.cluster_m));
+  EXPECT_EQ(launch.cluster, static_cast<unsigned>(shared::cluster_ctas(config(p).kernel)));
 }
 
 TEST_F(LaunchTest, PairsOfCtasAreLaunchedAsClusters) {
@@ -114,10 +114,10 @@ TEST_F(LaunchTest, PairsOfCtasAreLaunchedAsClusters) {
   p.tiling = {256, 128, 0, 0};
   prepare(p).launch(operands(p));
   EXPECT_EQ(fake_.launches[0].cluster, 2U);
-  p.tiling = {128, 128, 0, 0};
+  p.tiling = {128, 128, 1, 1};
   prepare(p).launch(operands(p));
   EXPECT_EQ(fake_.launches[1].cluster, 1U);
-  EXPECT_EQ(fake_.launches[1].config.attribute_count, 0U);
+  EXPECT_EQ(fake_.launches[1].config.attribute_count, 1U) << "programmatic, no cluster";
 }
 
 TEST_F(LaunchTest, AWarmCallOnlyLaunches) {
