@@ -264,7 +264,7 @@ TEST(Machine, UnorderedStoresToGlobalMemoryAreARace) {
 // Thread 0 stores 32 bytes by the copy engine, or loads them by it; thread t does what it likes.
 TEST(Machine, OrdinaryAccessesBesideTheCopyEngine) {
   alignas(16) static std::uint32_t data[16];
-  const auto lab = [](bool engine_writes, bool wait, std::function<void(u64)> act) {
+  const auto lab = [](bool engine_writes, bool wait, const std::function<void(u64)>& act) {
     Lab l([=] {
       const auto address = reinterpret_cast<u64>(data);
       const u32 t = arch::thread_index();

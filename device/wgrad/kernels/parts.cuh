@@ -30,9 +30,9 @@ struct Parts {
   static constexpr bool kShared = kCtas > 1;
   static constexpr u32 kMathThreads = u32(math_warps(kConfig)) * 32;
 
-  u32 base;  // start of dynamic shared memory
-  u32 warp;  // among the math warps
-  u32 rank;  // of the CTA in its cluster
+  u32 base = 0;  // start of dynamic shared memory
+  u32 warp = 0;  // among the math warps
+  u32 rank = 0;  // of the CTA in its cluster
   RingCursor<1> at{};
 
   WGRAD_DEVICE u32 full() const { return base + kSmem.parts_full + warp * kBarrierBytes; }
