@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <regex>
 #include <vector>
 
 #include "emu/half.hpp"
@@ -175,7 +176,9 @@ Result run_product(Omit omit, std::uint64_t seed, Timing timing = Timing::kMixed
   launch.shared_bytes = 2 * kStages * kStageBytes + 8192 + 64;
   launch.regions = {{"a stage", 0, kStageBytes, kStages},
                     {"b stage", kStages * kStageBytes, kStageBytes, kStages},
-                    {"box", 2 * kStages * kStageBytes, 8192, 1}};
+                    {"box", 2 * kStages * kStageBytes, 8192, 1},
+                    {"full", 2 * kStages * kStageBytes + 8192, 8, kStages},
+                    {"empty", 2 * kStages * kStageBytes + 8192 + 8 * kStages, 8, kStages}};
   Result result{run(launch, memory, {.seed = seed, .timing = timing}).fault};
   for (u32 i = 0; i < 64; ++i) {
     for (u32 j = 0; j < kN; ++j) {
@@ -220,6 +223,27 @@ TEST_P(PipelineOmission, IsSeenUnderEverySeed) {
     EXPECT_EQ(std::string(name(r.fault->kind)), name(o.kind)) << r.fault->text();
     EXPECT_NE(r.fault->text().find(o.words), std::string::npos) << r.fault->text();
   }
+}
+
+// What a report must say to be of use: the bytes' place and stage, both accesses; the barrier and
+// its stage, phase, and what is missing.
+TEST(PipelineReport, NamesTheStageAndBothSides) {
+  const std::string wgmma = "read by wgmma #\\d+ of CTA 0 warp \\d lane \\d+";
+  const std::string load = "by load #\\d+ of CTA 0 warp 0 lane 0";
+  const std::regex both("CTA 0 [ab] stage\\[[01]\\] \\+ 0x[0-9a-f]+: (" + wgmma +
+                        "[^,]*, overwritten " + load + "|written " + load + "[^,]*, " + wgmma +
+                        ")");
+  const Result race = run_product(Omit::kWgmmaWait, 1);
+  ASSERT_TRUE(race.fault);
+  EXPECT_TRUE(std::regex_search(race.fault->text(), both)) << race.fault->text();
+  const Result deadlock = run_product(Omit::kRelease, 1);
+  ASSERT_TRUE(deadlock.fault);
+  EXPECT_TRUE(std::regex_search(
+      deadlock.fault->text(),
+      std::regex(
+          "mbarrier CTA 0 empty\\[[01]\\] \\+ 0x0 parity 0: it is in phase 0, 4 of 4 arrivals "
+          "and 0 bytes missing\n    CTA 0 warp 0 \\(1 threads\\)")))
+      << deadlock.fault->text();
 }
 
 INSTANTIATE_TEST_SUITE_P(
