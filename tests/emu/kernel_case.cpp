@@ -207,7 +207,7 @@ KernelCase fuzz_case(const Config& c, std::size_t kernel, std::uint64_t number) 
   KernelCase k = random_kernel_case(c, kernel, number);
   Random random(number * 7919 + kernel);
   if (random.chance(0.5)) narrow(k, c, random);
-  if (c.trace && number % 8 == 4) {
+  if (c.trace && number % 64 == 4) {
     make_long(k, c);
   } else if (c.accumulate && number % 13 == 5) {
     make_many(k, c, random, number / 13);

@@ -117,6 +117,8 @@ Verdict verdict(const KernelCase& k) {
   settings.raster_m = k.raster_m;
   settings.claim_tiles = k.seed % 4 != 1;
   settings.adversary = {.seed = k.seed, .step_limit = 20'000'000};
+  const bool timed = kernel.config.trace && k.seed % 4 == 2;
+  if (timed) settings.adversary.timing = emu::Timing::kModel;
   const emu::Outcome outcome =
       backends::launch_emulated(kernel, full.problem, instance.operands(), settings, record);
   if (outcome.fault) return {outcome.fault->text(), outcome.stats};
@@ -128,7 +130,7 @@ Verdict verdict(const KernelCase& k) {
   const Bytes got = instance.output(), want = wanted(k, data);
   const auto different = std::mismatch(got.begin(), got.end(), want.begin()).first;
   if (different == got.end()) {
-    return {kernel.config.trace ? trace_fault(kernel.config, k, trace) : "", outcome.stats};
+    return {kernel.config.trace ? trace_fault(kernel.config, k, timed, trace) : "", outcome.stats};
   }
   return {fmt::format("wrong result: first at byte {} of {} of the output image",
                       different - got.begin(), got.size()),
