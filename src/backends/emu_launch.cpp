@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <vector>
 
 #include "emu/tensor_map.hpp"
 #include "launch/operand_limits.hpp"
@@ -185,10 +186,13 @@ emu::Outcome launch_emulated(const EmuKernel& kernel, const Problem& problem,
   launch.cluster_size = static_cast<std::uint32_t>(shared::cluster_ctas(c));
   launch.threads = static_cast<std::uint32_t>(shared::threads_per_cta(c));
   launch.shared_bytes = shared::smem_layout(c).total;
-  launch.resident_ctas = static_cast<std::uint32_t>(settings.sm_count);
+  // Room for all launches at once: the next one begins as early as it is let.
+  launch.resident_ctas =
+      static_cast<std::uint32_t>(settings.sm_count) * static_cast<std::uint32_t>(settings.launches);
   launch.programmatic = true;
   launch.regions = regions_of(c);
-  emu::Outcome outcome = emu::run(launch, memory, settings.adversary);
+  const std::vector<emu::Launch> stream(settings.launches, launch);
+  emu::Outcome outcome = emu::run(stream, memory, settings.adversary);
   if (c.trace) record_engines(c, outcome.spans, o.workspace);
   if (!outcome.fault && (claims.claimed != 0 || claims.left != 0)) {
     outcome.fault = {emu::FaultKind::kIllegal, "the claim counters are left uncleared", ""};

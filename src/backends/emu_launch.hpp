@@ -13,6 +13,7 @@ namespace wgrad::backends {
 struct EmuSettings {
   std::int32_t sm_count = 4;
   std::int32_t raster_m = 0;  ///< rows of a raster group; 0: as the SM count suggests
+  std::size_t launches = 1;   ///< one behind the other in a stream, as soon as each lets the next
   bool claim_tiles = true;    ///< as CTAs come free; false: dealt out in turn
   emu::Adversary adversary;
 };

@@ -117,6 +117,8 @@ Verdict verdict(const KernelCase& k) {
   settings.raster_m = k.raster_m;
   settings.claim_tiles = k.seed % 4 != 1;
   settings.adversary = {.seed = k.seed, .step_limit = 20'000'000};
+  // A second launch behind it must leave the same.
+  if (!kernel.config.accumulate && !kernel.config.trace && k.seed % 5 == 3) settings.launches = 2;
   const bool timed = kernel.config.trace && k.seed % 4 == 2;
   if (timed) settings.adversary.timing = emu::Timing::kModel;
   const emu::Outcome outcome =
