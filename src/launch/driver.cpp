@@ -101,9 +101,14 @@ void check(const DriverApi& api, CuResult result, std::string_view what) {
                                  name != nullptr ? name : std::to_string(result)));
 }
 
-std::string driver_version(const DriverApi& api) {
+int version_number(const DriverApi& api) {
   int version = 0;
   check(api, api.driver_version(&version), "the NVIDIA driver does not say its version");
+  return version;
+}
+
+std::string driver_version(const DriverApi& api) {
+  const int version = version_number(api);
   return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
 }
 

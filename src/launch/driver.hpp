@@ -15,6 +15,8 @@ DriverApi open_driver(const std::string& library = "libcuda.so.1");
 /// Throws RuntimeError "wgrad: <what>: <the driver's words>" where `result` is an error.
 void check(const DriverApi& api, CuResult result, std::string_view what);
 
+/// Of the newest CUDA that the driver serves: 12040 is 12.4.
+int version_number(const DriverApi& api);
 /// "12.4"
 std::string driver_version(const DriverApi& api);
 

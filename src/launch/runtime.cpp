@@ -17,11 +17,14 @@ int count_devices(const DriverApi& api) {
   return count;
 }
 
+constexpr int kGraphsOverlapLaunches = 12030;  // version_number()
+
 }  // namespace
 
 Runtime::Runtime(const DriverApi& api)
     : api_(api),
       device_count_(count_devices(api_)),
+      overlaps_launches_(version_number(api_) >= kGraphsOverlapLaunches),
       faults_(api_, device_count_),
       primary_(static_cast<std::size_t>(device_count_)) {}
 

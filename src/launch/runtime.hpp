@@ -31,6 +31,8 @@ class Runtime {
 
   const DriverApi& api() const noexcept { return api_; }
   int device_count() const noexcept { return device_count_; }
+  /// Whether launches may be programmatic: graphs capture them from a driver of CUDA 12.3 on.
+  bool overlaps_launches() const noexcept { return overlaps_launches_; }
   /// Throws ValueError where `device` is none.
   void check_device(int device) const;
   DeviceSpec device_spec(int device) const;
@@ -48,6 +50,7 @@ class Runtime {
 
   const DriverApi api_;
   int device_count_ = 0;
+  bool overlaps_launches_ = false;
   FaultPool faults_;
   std::mutex mutex_;
   std::vector<CuContext> primary_;

@@ -35,7 +35,7 @@ struct FakeFunctions {
   }
   static CuResult error_name(CuResult, const char** text) { return *text = "CUDA_ERROR_FAKE", 0; }
   static CuResult error_string(CuResult, const char** text) { return *text = "as planned", 0; }
-  static CuResult driver_version(int* version) { return *version = 12040, 0; }
+  static CuResult driver_version(int* version) { return *version = fake->version, 0; }
   static CuResult device_count(int* count) {
     return call("device_count", [&] { *count = static_cast<int>(fake->archs.size()); });
   }
@@ -188,6 +188,9 @@ CuResult FakeFunctions::launch_kernel(const CuLaunchConfig* config, CuFunction f
     for (unsigned i = 0; i < config->attribute_count; ++i) {
       if (config->attributes[i].id == kCuClusterDimension) {
         launch.cluster = config->attributes[i].value.cluster[0];
+      }
+      if (config->attributes[i].id == kCuProgrammaticStreamSerialization) {
+        launch.programmatic = config->attributes[i].value.allowed == 1;
       }
     }
     launch.function = function;

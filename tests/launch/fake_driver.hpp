@@ -18,6 +18,7 @@ namespace wgrad::launch {
 struct RecordedLaunch {
   CuLaunchConfig config;
   unsigned cluster = 1;
+  bool programmatic = false;
   CuFunction function = nullptr;
   shared::KernelParams params = {};
   int device = -1;  ///< of the context that was current
@@ -61,6 +62,7 @@ class FakeDriver {
   }
 
   int capture_status = 0;
+  int version = 12040;
   std::vector<int> archs = {90, 90, 80};
   std::map<std::string, CuResult> failures;  ///< what a function returns instead of working
   std::vector<RecordedLaunch> launches;

@@ -120,6 +120,17 @@ TEST_F(LaunchTest, PairsOfCtasAreLaunchedAsClusters) {
   EXPECT_EQ(fake_.launches[1].config.attribute_count, 1U) << "programmatic, no cluster";
 }
 
+TEST_F(LaunchTest, LaunchesAreProgrammaticWhereGraphsCaptureThem) {
+  const Problem p = plain();
+  prepare(p).launch(operands(p));
+  EXPECT_TRUE(fake_.launches[0].programmatic);
+  fake_.version = 12020;
+  Runtime old{fake_.api()};
+  const auto c = config(p);
+  Sm90Launch(old, p, c, old.load("k", "ELF", "entry", c.smem_bytes), false, 0).launch(operands(p));
+  EXPECT_FALSE(fake_.launches[1].programmatic);
+}
+
 TEST_F(LaunchTest, AWarmCallOnlyLaunches) {
   const Problem p = plain();
   const auto op = prepare(p);
