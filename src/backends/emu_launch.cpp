@@ -133,7 +133,7 @@ std::vector<emu::SharedRegion> regions_of(const Config& c) {
       {"readback", s.readback, shared::kBarrierBytes, slots},
       {"parts full", s.parts_full, shared::kBarrierBytes, c.split_k > 1 ? warps : 0},
       {"parts room", s.parts_room, shared::kBarrierBytes, c.split_k > 1 ? warps : 0},
-      {"parts read", s.parts_read, shared::kBarrierBytes, c.split_k > 1 ? 1U : 0U},
+      {"parts read", s.parts_read, shared::kBarrierBytes, c.split_k > 1 ? shared::kWorkSlots : 0},
       {"turn", s.turn, shared::kBarrierBytes, static_cast<std::uint32_t>(shared::kMathWarpgroups)},
       {"work entry", s.work, shared::kWorkBytes, shared::kWorkSlots},
       {"work full", s.work_full, shared::kBarrierBytes, shared::kWorkSlots},

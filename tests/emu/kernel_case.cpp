@@ -117,8 +117,14 @@ void make_many(KernelCase& k, const Config& c, Random& random, std::uint64_t whi
 void make_long(KernelCase& k, const Config& c) {
   k.m = 64;
   k.n = c.tile_n;
-  k.sms = c.cluster_m;
+  k.sms = shared::cluster_ctas(c);
   k.counts.assign(500, 0);
+}
+
+// A run of tiles without k blocks, for which nobody waits for the producer.
+void make_empty(KernelCase& k) {
+  k.counts.assign(12, 0);
+  k.counts.push_back(130);
 }
 
 // Three or five rows of tiles in raster groups of two or three: the last group is a lower one.
@@ -213,6 +219,8 @@ KernelCase fuzz_case(const Config& c, std::size_t kernel, std::uint64_t number) 
     make_many(k, c, random, number / 13);
   } else if (number % 5 == 2) {
     break_data(k, c, number / 5);
+  } else if (c.split_k > 1 && number % 8 == 6) {
+    make_empty(k);
   } else if (number % 7 == 3) {
     make_tall(k, c, random);
   }

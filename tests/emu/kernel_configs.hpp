@@ -195,6 +195,7 @@ inline constexpr shared::Config kKernelConfigs[] = {
      .output = shared::OutputType::kFp32,
      .b = shared::OperandLayout::kMnMajor,
      .partial_columns = true},
+    {.tile_n = 128, .tile_k = 32, .stages = 4, .split_k = 2, .trace = true},
 };
 // Whether the record of an H200 (h200_bits.txt) holds results of this configuration.
 constexpr bool is_recorded(const shared::Config& c) {

@@ -76,10 +76,10 @@ std::string totals_fault(const Config& c, const KernelCase& k, bool timed, const
   std::uint64_t least = 0;  // k blocks of all tiles
   for (const std::int64_t count : k.counts)
     least += static_cast<std::uint64_t>((count + c.tile_k - 1) / c.tile_k);
-  const auto pair = static_cast<std::uint64_t>(c.cluster_m);
-  least *= shared::tiles_per_expert(grid) * pair;
+  least *= shared::tiles_per_expert(grid) * static_cast<std::uint64_t>(c.cluster_m);
   const auto math = kWarpgroupWarps * static_cast<std::uint64_t>(shared::warpgroups_per_tile(c));
-  const std::uint64_t tiles = shared::tile_count(grid) * pair * math;
+  const std::uint64_t tiles =
+      shared::tile_count(grid) * static_cast<std::uint64_t>(shared::cluster_ctas(c)) * math;
   const std::uint64_t blocks = got.products / math;
   // A loader's first block may be a short one, and an end past the tokens a block further.
   const bool more = shared::uses_loader(c) || k.broken == Broken::kOffsetBeyond;

@@ -9,7 +9,8 @@
 //
 //   full: completes when the parts of all other CTAs are there. One arrival of each thread there.
 //
-//   read: completes when this CTA's parts are read. One arrival of each math thread.
+//   read: completes when this CTA's parts are read. One arrival of each math thread. As many of
+//   them as the queue has entries: tiles without k blocks need no producer, who may be that late.
 #pragma once
 
 #include "wgrad/kernels/work.cuh"
@@ -33,11 +34,14 @@ struct Parts {
   u32 base = 0;  // start of dynamic shared memory
   u32 warp = 0;  // among the math warps
   u32 rank = 0;  // of the CTA in its cluster
-  RingCursor<1> at{};
+  u32 tile = 0;  // of this CTA
 
+  WGRAD_DEVICE u32 parity() const { return tile & 1; }
   WGRAD_DEVICE u32 full() const { return base + kSmem.parts_full + warp * kBarrierBytes; }
   WGRAD_DEVICE u32 room() const { return base + kSmem.parts_room + warp * kBarrierBytes; }
-  WGRAD_DEVICE u32 read() const { return base + kSmem.parts_read; }
+  WGRAD_DEVICE u32 read() const {
+    return base + kSmem.parts_read + tile % kWorkSlots * kBarrierBytes;
+  }
   // Where this thread's part of box `box`, from the `other`-th of the other CTAs, lies.
   WGRAD_DEVICE u32 part(u32 box, u32 other) const {
     return base + kSmem.parts + ((warp * kOwn + box % kOwn) * (kCtas - 1) + other) * kBytes +
@@ -51,7 +55,8 @@ struct Parts {
     if constexpr (kShared) {
       arch::barrier_init(full(), (kCtas - 1) * 32);
       arch::barrier_init(room(), (kCtas - 1) * 32);
-      if (warp == 0) arch::barrier_init(read(), kMathThreads);
+      if (warp < kWorkSlots)
+        arch::barrier_init(base + kSmem.parts_read + warp * kBarrierBytes, kMathThreads);
     }
   }
 
@@ -122,25 +127,26 @@ struct Parts {
     trace.span(TraceKind::kWaitParts, 0, [&] {
       arch::named_sync(meeting, kMathThreads);
       arrive_at_the_others(room());
-      arch::barrier_wait_acquire_cluster(room(), at.parity);
+      arch::barrier_wait_acquire_cluster(room(), parity());
     });
     const u32 begin = trace.now();
     send<0>(d, boxes);
     arrive_at_the_others(full());
     trace.record(TraceKind::kSendParts, 0, begin);
     trace.span(TraceKind::kWaitParts, 1,
-               [&] { arch::barrier_wait_acquire_cluster(full(), at.parity); });
+               [&] { arch::barrier_wait_acquire_cluster(full(), parity()); });
     add<0>(d, boxes);
     arch::fence_async_shared();
     arch::barrier_arrive(read());
-    at.advance();
+    ++tile;
   }
 
-  // The producer, before it fills the stages for its next tile.
+  // The producer, before it fills the stages for its next tile and lets go of the queue's entry.
   WGRAD_DEVICE void wait_read(Trace<kConfig>& trace) {
     if constexpr (kShared) {
-      trace.span(TraceKind::kWaitParts, 2, [&] { arch::barrier_wait(read(), at.parity); });
-      at.advance();
+      trace.span(TraceKind::kWaitParts, 2,
+                 [&] { arch::barrier_wait(read(), tile / kWorkSlots & 1); });
+      ++tile;
     }
   }
 };

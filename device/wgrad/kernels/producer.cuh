@@ -92,9 +92,10 @@ struct Producer {
     for (WorkQueue<kConfig> queue{cta.smem};; queue.at.advance()) {
       const Work w = queue.read();
       if (w.blocks < 0) break;
-      queue.let_go();
+      if constexpr (!Parts<kConfig>::kShared) queue.let_go();
       fill(at, trace, w);
       parts.wait_read(trace);
+      if constexpr (Parts<kConfig>::kShared) queue.let_go();
     }
     trace.anchor();
   }

@@ -32,7 +32,7 @@ struct SmemLayout {
                  // accumulate)
   u32 parts_full;  // split_k: math warps mbarriers: the other CTAs' parts are there
   u32 parts_room;  // split_k: math warps mbarriers: the other CTAs have no use for their stages
-  u32 parts_read;  // split_k: mbarrier: this CTA's stages may be filled again
+  u32 parts_read;  // split_k: kWorkSlots mbarriers: this CTA's stages may be filled again
   u32 turn;        // kMathWarpgroups mbarriers: the main loop is this warpgroup's (pingpong)
   u32 work;        // kWorkSlots entries: the tiles to compute
   u32 work_full;   // kWorkSlots mbarriers: an entry is written
@@ -56,7 +56,7 @@ constexpr SmemLayout smem_layout(const Config& c) {
   const u32 parts_barriers = c.split_k > 1 ? static_cast<u32>(math_warps(c)) : 0;
   s.parts_room = s.parts_full + parts_barriers * kBarrierBytes;
   s.parts_read = s.parts_room + parts_barriers * kBarrierBytes;
-  s.turn = s.parts_read + (c.split_k > 1 ? kBarrierBytes : 0);
+  s.turn = s.parts_read + (c.split_k > 1 ? kWorkSlots * kBarrierBytes : 0);
   s.work = round_up(s.turn + static_cast<u32>(kMathWarpgroups) * kBarrierBytes, 16u);
   s.work_full = s.work + kWorkSlots * kWorkBytes;
   s.work_empty = s.work_full + kWorkSlots * kBarrierBytes;
