@@ -191,7 +191,7 @@ MUTANTS = [
     ("work announced by two", QUEUE, "arch::barrier_init(full(s), 1);", "arch::barrier_init(full(s), 2);", 0),
     ("work always in one slot", QUEUE, "arch::barrier_arrive(full(at.slot));\n    at.advance();",
      "arch::barrier_arrive(full(at.slot));", 0),
-    ("entry kept by the producer", PRODUCER, "      queue.let_go();\n", "", 0),
+    ("entry kept by the producer", PRODUCER, "      if constexpr (!Parts<kConfig>::kShared) queue.let_go();\n", "", 0),
     ("entry kept by the loader", PRODUCER, "      queue.let_go_together();\n", "", 18),
     ("copies by every loader thread", PRODUCER, "if (loader.thread == 0) copy_stage(at.slot, w, token);",
      "copy_stage(at.slot, w, token);", 18),
