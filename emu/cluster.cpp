@@ -98,6 +98,8 @@ Cluster::Cluster(Grid& grid, GlobalMemory& memory, StackPool& stacks, const Adve
   rearm_preemption();
   eager_weight_ = random_.below(4);
   lazy_weight_ = 1 + random_.below(4);
+  if (random_.below(4) == 0)
+    starved_ = random_.below(launch.cluster_size * warps_of(launch)) * kWarpThreads;
   history_.agents = clocks_.agents();
   history_.first_cta = index * launch.cluster_size;
   const std::size_t threads = std::size_t{launch.cluster_size} * launch.threads;
@@ -282,9 +284,11 @@ Thread* Cluster::pick() {
     slow_warps_ = static_cast<std::uint32_t>(random_.next() & random_.next());
   }
   std::size_t at = 0;
-  for (int attempt = 0; attempt < 4; ++attempt) {
+  for (int attempt = 0; attempt < (starved_ == kNoAgent ? 4 : 12); ++attempt) {
     at = random_.below(static_cast<std::uint32_t>(ready_.size()));
     const Thread& candidate = *ready_[at];
+    if (starved(candidate)) continue;
+    if (attempt >= 4) break;
     const std::uint32_t warp = (candidate.warp() + 7 * candidate.cta->rank) % 32;
     if ((slow_warps_ >> warp & 1) == 0) break;
   }
@@ -309,7 +313,8 @@ bool Cluster::advance(std::uint64_t quantum) {
       continue;
     }
     if (next_due_ <= step_ && !happen_due()) return true;
-    if (!ready_.empty()) {
+    const bool starve = ready_.size() == 1 && starved(*ready_[0]) && !events_.empty();
+    if (!ready_.empty() && !starve) {
       run_thread(*pick());
     } else if (!events_.empty()) {
       happen(random_.below(static_cast<std::uint32_t>(events_.size())));

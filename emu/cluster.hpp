@@ -352,6 +352,9 @@ class Cluster {
   std::size_t earliest_event() const;
   bool step_in_time();
   void rearm_preemption();
+  bool starved(const Thread& thread) const {
+    return starved_ != kNoAgent && thread.agent / kWarpThreads == starved_ / kWarpThreads;
+  }
   Thread* pick();
   bool happen(std::size_t event);
   bool happen_due();
@@ -369,6 +372,7 @@ class Cluster {
   std::uint32_t until_preemption_ = 1;
   std::uint32_t eager_weight_ = 1;  // of 8
   std::uint32_t lazy_weight_ = 3;   // of 8
+  Agent starved_ = kNoAgent;        // first thread of a warp that runs when nothing else can
   std::uint32_t slow_warps_ = 0;    // bits: warps that run only when others cannot
   ClockPool clocks_;
   History history_;
