@@ -294,7 +294,4 @@ EQUIVALENT = {
     "barriers not announced":
         "prepare() ends with fence_async_shared in every thread, which shows the barriers to the copy engine too, and "
         "barrier.cluster releases them to the other CTA",
-    "queue's entry let go before the parts are read":
-        "not equal, but it shows only where the producer's warp is starved for more tiles than the queue has entries, "
-        "which no seed tried brings about",
 }
