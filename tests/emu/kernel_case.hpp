@@ -55,7 +55,8 @@ std::int64_t unit_of(shared::OperandLayout layout);
 KernelCase random_kernel_case(const shared::Config& config, std::size_t kernel,
                               std::uint64_t number);
 /// For the fuzzer: now and then of widths off 16 bytes, of rows that raster groups do not divide,
-/// of more experts than are sorted, of more tiles than a trace has room for, or broken.
+/// of more experts than are sorted, of more tiles than a trace has room for, or broken; one to
+/// three clusters at once where CTAs share tokens.
 KernelCase fuzz_case(const shared::Config& config, std::size_t kernel, std::uint64_t number);
 Case full_case(const shared::Config& config, const KernelCase& c);
 

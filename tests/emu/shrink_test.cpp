@@ -1,7 +1,9 @@
 // What the fuzzer makes of wrong_kernel.cpp.
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <iterator>
+#include <map>
 #include <numeric>
 #include <sstream>
 #include <stdexcept>
@@ -86,6 +88,26 @@ TEST(Fuzz, MeetsALowerLastRasterGroup) {
   EXPECT_GT(single, 5U);
   EXPECT_GT(pairs, 5U);
   EXPECT_NE(fuzz_case(config(), 0, 3).raster_m, 0);
+}
+
+// Kernels whose CTAs share tokens: in the default run also as two and as three clusters at once.
+TEST(Fuzz, MeetsSeveralClustersThatShareTokens) {
+  std::map<std::uint32_t, int> pairs, fours;
+  for (std::uint64_t number = 1; number <= 300; ++number) {
+    const std::size_t kernel = number % std::size(kKernelConfigs);
+    const shared::Config& c = kKernelConfigs[kernel];
+    if (c.split_k == 1) continue;
+    const KernelCase k = fuzz_case(c, kernel, number);
+    const shared::TileGrid g =
+        shared::tile_grid(c, static_cast<std::int32_t>(k.m), static_cast<std::int32_t>(k.n),
+                          static_cast<std::int32_t>(k.counts.size()), 1);
+    const auto ctas = static_cast<std::uint32_t>(shared::grid_ctas(c, g, k.sms));
+    ++(c.split_k == 2 ? pairs : fours)[ctas / static_cast<std::uint32_t>(c.split_k)];
+  }
+  for (const std::uint32_t clusters : {1U, 2U, 3U}) {
+    EXPECT_GT(pairs[clusters], 2);
+    EXPECT_GT(fours[clusters], 2);
+  }
 }
 
 }  // namespace
