@@ -23,13 +23,13 @@ FLAGS = "-std=c++20 -O1 -w -DWGRAD_EMU".split()
 
 
 class Bench:
-    def __init__(self, args):
-        self.source = pathlib.Path(args.source)
-        link = pathlib.Path(args.link[1:]).read_text() if args.link.startswith("@") else args.link
-        self.link = link.split()
-        self.problems = args.problems
-        self.compiler = args.compiler
-        self.work = pathlib.Path(args.work or tempfile.mkdtemp(prefix="wgrad-mutants-"))
+    """A compiler, and what a kernel is linked with to be fuzzed."""
+
+    def __init__(self, source, link, compiler, work=None):
+        self.source = pathlib.Path(source)
+        self.link = (pathlib.Path(link[1:]).read_text() if link.startswith("@") else link).split()
+        self.compiler = compiler
+        self.work = pathlib.Path(work or tempfile.mkdtemp(prefix="wgrad-mutants-"))
 
     def text(self, file):
         return (self.source / "device/wgrad" / file).read_text()
@@ -45,23 +45,27 @@ class Bench:
         target.write_text(original.replace(old, new))
         return folder
 
-    def build(self, kernel, overlay):
-        folder = overlay or self.work / f"kernel{kernel}"
+    def compile(self, folder, source, *flags):
+        """The fuzzer with the kernels of a source of tests/emu."""
         folder.mkdir(parents=True, exist_ok=True)
-        includes = [f"-I{overlay}"] if overlay else []
-        includes += [f"-I{self.source / d}" for d in ("tests", "device", "src", "include", ".")]
+        includes = [f"-I{self.source / d}" for d in ("tests", "device", "src", "include", ".")]
         binary = folder / "fuzz"
-        command = [*self.compiler.split(), *FLAGS, f"-DWGRAD_ONLY_KERNEL={kernel}", *includes,
-                   str(self.source / "tests/emu/kernel_list.cpp"), "-o", str(binary), *self.link]
+        command = [*self.compiler.split(), *FLAGS, *flags, *includes, str(self.source / "tests/emu" / source),
+                   "-o", str(binary), *self.link]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
             raise ValueError(f"does not compile: {done.stderr[:600]}")
         return binary
 
-    def verdict(self, binary, problems=None):
+    def build(self, kernel, overlay):
+        overlaid = [f"-I{overlay}"] if overlay else []
+        return self.compile(overlay or self.work / f"kernel{kernel}", "kernel_list.cpp",
+                            f"-DWGRAD_ONLY_KERNEL={kernel}", *overlaid)
+
+    def verdict(self, binary, problems):
         """First line of what the harness found, or '' when everything was right."""
         try:
-            done = subprocess.run([str(binary), "--problems", str(problems or self.problems), "--shrink", "0"],
+            done = subprocess.run([str(binary), "--problems", str(problems), "--shrink", "0"],
                                   capture_output=True, text=True, timeout=300)
         except subprocess.TimeoutExpired:
             return "never ends"
@@ -70,9 +74,9 @@ class Bench:
         lines = done.stdout.strip().splitlines()
         return lines[0] if lines else f"ended with status {done.returncode}"
 
-    def judge(self, mutant):
-        name, file, old, new, kernel, *problems = mutant
-        return name, self.verdict(self.build(kernel, self.overlay(name, file, old, new)), *problems)
+    def judge(self, mutant, problems):
+        name, file, old, new, kernel, *more = mutant
+        return name, self.verdict(self.build(kernel, self.overlay(name, file, old, new)), *(more or [problems]))
 
 
 def short(verdict):
@@ -90,18 +94,18 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--problems", type=int, default=16)
     args = parser.parse_args()
-    bench = Bench(args)
+    bench = Bench(args.source, args.link, args.compiler, args.work)
     chosen = [m for m in MUTANTS if re.search(args.only, m[0]) and (not args.ci or m[0] in CI)]
     if not chosen:
         sys.exit("no such mutant")
     bad = 0
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         kernels = sorted({m[4] for m in chosen})
-        for kernel, verdict in zip(kernels, pool.map(lambda k: bench.verdict(bench.build(k, None)), kernels)):
+        for kernel, verdict in zip(kernels, pool.map(lambda k: bench.verdict(bench.build(k, None), args.problems), kernels)):
             if verdict:
                 bad += 1
                 print(f"kernel {kernel} fails unbroken: {short(verdict)}", flush=True)
-        for name, verdict in pool.map(bench.judge, chosen):
+        for name, verdict in pool.map(lambda m: bench.judge(m, args.problems), chosen):
             if not verdict and name not in EQUIVALENT:
                 bad += 1
             outcome = short(verdict) if verdict else "SURVIVES: " + EQUIVALENT.get(name, "unexplained")

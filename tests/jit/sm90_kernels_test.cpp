@@ -6,7 +6,6 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
-#include <map>
 #include <set>
 #include <string>
 #include <tuple>
@@ -15,7 +14,7 @@
 #include "jit/nvrtc_fixture.hpp"
 #include "jit/resource_usage.hpp"
 #include "plan/sm90_config.hpp"
-#include "validate/problem_rules.hpp"
+#include "support/planned_configs.hpp"
 #include "wgrad/shared/smem.hpp"
 
 namespace wgrad::jit {
@@ -49,47 +48,8 @@ std::vector<Pair> pairs(const Config& c) {
   return out;
 }
 
-/// Problems of every kind that a configuration depends on.
-std::vector<Problem> problems() {
-  std::vector<Problem> out(1);
-  const auto vary = [&](auto set, auto... values) {
-    std::vector<Problem> grown;
-    for (const Problem& p : out) {
-      for (const auto value : {values...}) set(grown.emplace_back(p), value);
-    }
-    out = std::move(grown);
-  };
-  vary([](Problem& p, Major x) { p.a_major = x; }, Major::kMn, Major::kK);
-  vary([](Problem& p, Major x) { p.b_major = x; }, Major::kMn, Major::kK);
-  vary([](Problem& p, InputOrder x) { p.input_order = x; }, InputOrder::kTensor2d,
-       InputOrder::kTensorRagged);
-  vary([](Problem& p, int x) { p.m = x; }, 4096, 4104);
-  vary([](Problem& p, int x) { p.n = x; }, 4096, 4104, 4101);
-  vary([](Problem& p, DType x) { p.a_dtype = p.b_dtype = x; }, DType::kBf16, DType::kF16);
-  vary([](Problem& p, DType x) { p.wgrad_dtype = x; }, DType::kBf16, DType::kF16, DType::kF32);
-  vary([](Problem& p, OutputMode x) { p.output_mode = x; }, OutputMode::kDense,
-       OutputMode::kDiscrete);
-  vary([](Problem& p, bool x) { p.accumulate = x; }, false, true);
-  for (Problem& p : out) {
-    p.experts = 8;
-    p.tokens = 4096;
-    if (p.n == 4101 && p.output_mode == OutputMode::kDense) p.wgrad_row_pitch = 4104;
-  }
-  std::erase_if(out, [](const Problem& p) { return !validate::broken_rules(p).empty(); });
-  return out;
-}
-
 std::vector<Config> every_config() {
-  std::map<std::string, Config> distinct;
-  for (const Problem& p : problems()) {
-    for (const Config& c : plan::allowed_configs(p)) {
-      distinct.emplace(codegen::sm90_source(c).text, c);
-    }
-  }
-  std::vector<Config> out;
-  out.reserve(distinct.size());
-  for (const auto& [text, config] : distinct) out.push_back(config);
-  return out;
+  return test::planned_configs({4096, 4104, 4101});
 }
 
 /// Greedily: again and again the configuration with most pairs that have not met.

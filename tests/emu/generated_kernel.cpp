@@ -1,0 +1,23 @@
+// The text that codegen writes for NVRTC (the file WGRAD_KERNEL_SOURCE), compiled for the emulated
+// machine: the one kernel of a fuzzing program.
+#include <vector>
+
+#include "emu/kernel_list.hpp"
+
+// NOLINTBEGIN(bugprone-reserved-identifier): CUDA's words
+#define __device__
+#define __global__
+#define __grid_constant__
+#define __launch_bounds__(...)
+// NOLINTEND(bugprone-reserved-identifier)
+#include WGRAD_KERNEL_SOURCE
+
+namespace wgrad::test {
+
+const std::vector<backends::EmuKernel>& kernels() {
+  static const std::vector<backends::EmuKernel> kOne = {
+      {kConfig, [](const shared::KernelParams& params) { ::wgrad_sm90(params); }}};
+  return kOne;
+}
+
+}  // namespace wgrad::test

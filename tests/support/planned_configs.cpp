@@ -1,0 +1,72 @@
+#include "support/planned_configs.hpp"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "codegen/sm90_source.hpp"
+#include "plan/sm90_config.hpp"
+#include "validate/problem_rules.hpp"
+#include "wgrad/problem.hpp"
+#include "wgrad/scale_layout.hpp"
+
+namespace wgrad::test {
+namespace {
+
+using shared::Config;
+
+std::vector<Problem> of_widths(const std::vector<Problem>& some, const std::vector<int>& columns) {
+  std::vector<Problem> out;
+  for (const Problem& p : some) {
+    for (const int n : columns) out.emplace_back(p).n = n;
+  }
+  return out;
+}
+
+/// Problems of every kind that a configuration depends on.
+std::vector<Problem> problems(const std::vector<int>& columns) {
+  std::vector<Problem> out(1);
+  const auto vary = [&](auto set, auto... values) {
+    std::vector<Problem> grown;
+    for (const Problem& p : out) {
+      for (const auto value : {values...}) set(grown.emplace_back(p), value);
+    }
+    out = std::move(grown);
+  };
+  vary([](Problem& p, Major x) { p.a_major = x; }, Major::kMn, Major::kK);
+  vary([](Problem& p, Major x) { p.b_major = x; }, Major::kMn, Major::kK);
+  vary([](Problem& p, InputOrder x) { p.input_order = x; }, InputOrder::kTensor2d,
+       InputOrder::kTensorRagged);
+  vary([](Problem& p, int x) { p.m = x; }, 4096, 4104);
+  vary([](Problem& p, DType x) { p.a_dtype = p.b_dtype = x; }, DType::kBf16, DType::kF16);
+  vary([](Problem& p, DType x) { p.wgrad_dtype = x; }, DType::kBf16, DType::kF16, DType::kF32);
+  vary([](Problem& p, OutputMode x) { p.output_mode = x; }, OutputMode::kDense,
+       OutputMode::kDiscrete);
+  vary([](Problem& p, bool x) { p.accumulate = x; }, false, true);
+  out = of_widths(out, columns);
+  for (Problem& p : out) {
+    p.experts = 8;
+    p.tokens = 4096;
+    if (p.output_mode == OutputMode::kDense) p.wgrad_row_pitch = round_up(p.n, std::int64_t{8});
+  }
+  std::erase_if(out, [](const Problem& p) { return !validate::broken_rules(p).empty(); });
+  return out;
+}
+
+}  // namespace
+
+std::vector<Config> planned_configs(const std::vector<int>& columns) {
+  std::map<std::string, Config> distinct;
+  for (const Problem& p : problems(columns)) {
+    for (const Config& c : plan::allowed_configs(p)) {
+      distinct.emplace(codegen::sm90_source(c).text, c);
+    }
+  }
+  std::vector<Config> out;
+  out.reserve(distinct.size());
+  for (const auto& [text, config] : distinct) out.push_back(config);
+  return out;
+}
+
+}  // namespace wgrad::test

@@ -1,0 +1,13 @@
+// The configurations that the SM90 planner chooses from.
+#pragma once
+
+#include <vector>
+
+#include "wgrad/shared/config.hpp"
+
+namespace wgrad::test {
+
+/// Each once, in one order, of 16-bit problems of every kind with these values of N.
+std::vector<shared::Config> planned_configs(const std::vector<int>& columns);
+
+}  // namespace wgrad::test
