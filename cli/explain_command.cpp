@@ -27,6 +27,7 @@ struct ExplainFlags {
   ProblemFlags problem;
   std::string device = "cpu";
   int sms = 0;
+  int sm_limit = 0;
   int threads = 0;
   bool json = false;
 };
@@ -34,12 +35,15 @@ struct ExplainFlags {
 DeviceSpec device_of(const ExplainFlags& flags) {
   const bool cpu = flags.device == "cpu";
   if (cpu && flags.sms > 0) throw ValueError("wgrad: --sms is for a GPU; --device is cpu");
+  if (cpu && flags.sm_limit > 0)
+    throw ValueError("wgrad: --sm-limit is for a GPU; --device is cpu");
   if (!cpu && flags.threads > 0) {
     throw ValueError(fmt::format("wgrad: --threads is for a CPU; --device is {}", flags.device));
   }
   DeviceSpec device = cpu ? cpu_device() : gpu_by_name(flags.device);
   if (flags.threads > 0) device.threads = flags.threads;
   if (flags.sms > 0) device.sm_count = flags.sms;
+  device.sm_limit = flags.sm_limit;
   return device;
 }
 
@@ -133,6 +137,8 @@ void add_explain_command(CLI::App& app, std::function<int()>& command, std::ostr
   sub->add_option("--device", flags->device, "cpu (this machine), or sm90 or sm100 by hand")
       ->check(CLI::IsMember({"cpu", "sm90", "sm100"}));
   sub->add_option("--sms", flags->sms, "Multiprocessors of the GPU")->check(CLI::PositiveNumber);
+  sub->add_option("--sm-limit", flags->sm_limit, "Multiprocessors a launch may use")
+      ->check(CLI::PositiveNumber);
   sub->add_option("--threads", flags->threads, "Threads of the CPU")->check(CLI::PositiveNumber);
   sub->add_flag("--json", flags->json, "JSON instead of a table");
   sub->callback([&command, flags, &out] { command = [flags, &out] { return run(*flags, out); }; });

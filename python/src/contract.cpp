@@ -197,7 +197,7 @@ DeviceSpec Contract::device() const {
     refuse({"sm-limit", "sm_limit", std::to_string(options.sm_limit),
             "None: the operands are on a CPU (WGRAD_THREADS limits its threads)"});
   }
-  device.sm_count = std::min(device.sm_count, options.sm_limit);
+  device.sm_limit = options.sm_limit;
   return device;
 }
 

@@ -71,6 +71,7 @@ class DeviceSpec:
     name: str
     arch: int
     sm_count: int
+    sm_limit: int
     smem_bytes: int
     l2_bytes: int
     threads: int
@@ -83,6 +84,7 @@ class DeviceSpec:
         name: str = ...,
         arch: int = ...,
         sm_count: int = ...,
+        sm_limit: int = ...,
         smem_bytes: int = ...,
         l2_bytes: int = ...,
         threads: int = ...,

@@ -36,7 +36,7 @@ const char* describe(shared::FaultKind kind) {
 class EmulatedKernel final : public Kernel {
  public:
   EmulatedKernel(const EmuKernel& kernel, const Problem& problem, const DeviceSpec& device)
-      : kernel_(kernel), problem_(problem), sm_count_(device.sm_count) {
+      : kernel_(kernel), problem_(problem), sm_count_(plan::usable_sms(device)) {
     seed_ = static_cast<std::uint64_t>(std::max(core::read_environment().emu_seed, 1));
   }
 

@@ -65,7 +65,7 @@ KernelParams params_of(const Config& c, const Problem& p, const Operands& o, con
   k.n = static_cast<std::int32_t>(p.n);
   k.experts = static_cast<std::int32_t>(p.experts);
   k.token_alignment = shared::operands_alignment(c, k.a, ld.a_ld, k.b, ld.b_ld);
-  k.raster_m = shared::default_raster_m(c, sm_count);
+  k.raster_m = shared::default_raster_m(c, {sm_count, sm_count});
   k.trace = address(o.workspace);
   return k;
 }
@@ -182,7 +182,7 @@ emu::Outcome launch_emulated(const EmuKernel& kernel, const Problem& problem,
       shared::tile_grid(c, params.m, params.n, params.experts, params.raster_m);
   emu::Launch launch;
   launch.kernel = [&] { kernel.run(params); };
-  launch.ctas = shared::grid_ctas(c, grid, settings.sm_count);
+  launch.ctas = shared::grid_ctas(c, grid, {settings.sm_count, settings.sm_count});
   launch.cluster_size = static_cast<std::uint32_t>(shared::cluster_ctas(c));
   launch.threads = static_cast<std::uint32_t>(shared::threads_per_cta(c));
   launch.shared_bytes = shared::smem_layout(c).total;

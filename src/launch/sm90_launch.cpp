@@ -134,7 +134,7 @@ void Sm90Launch::start(shared::KernelParams& params, CuStream stream) const {
   const auto cluster = static_cast<unsigned>(shared::cluster_ctas(config_.kernel));
   CuLaunchAttribute attributes[2];
   attributes[0].id = kCuProgrammaticStreamSerialization;  // kernels/setup.cuh waits
-  attributes[0].value.allowed = runtime_.overlaps_launches() ? 1 : 0;
+  attributes[0].value.allowed = config_.overlaps && runtime_.overlaps_launches() ? 1 : 0;
   attributes[1].id = kCuClusterDimension;
   attributes[1].value.cluster[0] = cluster;
   attributes[1].value.cluster[1] = attributes[1].value.cluster[2] = 1;

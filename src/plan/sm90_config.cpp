@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "wgrad/scale_layout.hpp"
-#include "wgrad/shared/schedule.hpp"
 #include "wgrad/shared/smem.hpp"
 #include "wgrad/shared/tensor_map.hpp"
 
@@ -121,13 +120,22 @@ std::vector<shared::Config> allowed_configs(const Problem& p) {
   return out;
 }
 
+int usable_sms(const DeviceSpec& device) {
+  return device.sm_limit > 0 ? std::min(device.sm_limit, device.sm_count) : device.sm_count;
+}
+
+shared::Sms sms_of(const DeviceSpec& device) {
+  return shared::sms_of_device(std::min(device.sm_count, kMostSms),
+                               std::min(usable_sms(device), kMostSms));
+}
+
 bool fits(const shared::Config& c, const Problem& p, const DeviceSpec& device) {
   return smem_bytes(c) <= device.smem_bytes && tile_count(c, p) <= kSm90MaxTiles &&
-         shared::cluster_ctas(c) <= device.sm_count;
+         shared::cluster_ctas(c) <= usable_sms(device);
 }
 
 Sm90Config launch_values(const shared::Config& c, const Problem& p, const DeviceSpec& device) {
-  const int sms = std::min(device.sm_count, kMostSms);
+  const shared::Sms sms = sms_of(device);
   Sm90Config config;
   config.kernel = c;
   config.raster_m = shared::default_raster_m(c, sms);
@@ -135,16 +143,17 @@ Sm90Config launch_values(const shared::Config& c, const Problem& p, const Device
                                       static_cast<int>(p.experts), config.raster_m);
   config.grid = static_cast<int>(shared::grid_ctas(c, grid, sms));
   config.smem_bytes = static_cast<int>(smem_bytes(c));
+  config.overlaps = usable_sms(device) == device.sm_count;
   return config;
 }
 
 std::string summary(const Sm90Config& config) {
   const shared::Config& c = config.kernel;
   return fmt::format(
-      "sm90 {}x{}x{} {}, {} stages, cluster {}x1, {}ring {}, raster {}, grid {}, {} KiB", c.tile_m,
+      "sm90 {}x{}x{} {}, {} stages, cluster {}x1{}, ring {}, raster {}, grid {}, {} KiB", c.tile_m,
       c.tile_n, c.tile_k, c.split == shared::WarpgroupSplit::kTiles ? "pingpong" : "cooperative",
-      c.stages, c.cluster_m, c.split_k > 1 ? fmt::format("tokens split {}, ", c.split_k) : "",
-      c.ring_slots, config.raster_m, config.grid, config.smem_bytes / 1024);
+      c.stages, shared::cluster_ctas(c), c.split_k > 1 ? " sharing tokens" : "", c.ring_slots,
+      config.raster_m, config.grid, config.smem_bytes / 1024);
 }
 
 }  // namespace wgrad::plan

@@ -8,6 +8,7 @@
 #include "wgrad/device_spec.hpp"
 #include "wgrad/problem.hpp"
 #include "wgrad/shared/config.hpp"
+#include "wgrad/shared/schedule.hpp"
 #include "wgrad/shared/tensor_map.hpp"
 
 namespace wgrad::plan {
@@ -17,15 +18,18 @@ constexpr std::int64_t kSm90MaxTokens = shared::kRaggedTokens;
 /// Byte strides that a tensor map holds: of an output or a K-major operand, and of an MN-major one.
 constexpr std::int64_t kSm90MaxPitchBytes = (std::int64_t{1} << 40) - 16;
 constexpr std::int64_t kSm90MaxMnPitchBytes = (std::int64_t{1} << 34) - 16;
+/// Of M, N and T. Tiles that reach beyond the end are counted in 32 bits too.
+constexpr std::int64_t kSm90MaxExtent = 2147483647 - 511;
 /// The kernel counts tiles in 32 bits.
 constexpr std::int64_t kSm90MaxTiles = 2147483647;
 
 /// One compiled kernel and the launch values that are not compiled in.
 struct Sm90Config {
   shared::Config kernel;
-  int raster_m = 1;    ///< cluster rows of one raster group
-  int grid = 1;        ///< CTAs
-  int smem_bytes = 0;  ///< dynamic shared memory of one CTA
+  int raster_m = 1;      ///< cluster rows of one raster group
+  int grid = 1;          ///< CTAs
+  int smem_bytes = 0;    ///< dynamic shared memory of one CTA
+  bool overlaps = true;  ///< may begin, without touching memory, under the end of the launch before
 };
 
 /// The kernel's words for a problem's.
@@ -40,6 +44,9 @@ std::vector<shared::Config> allowed_configs(const Problem& problem);
 std::int64_t tile_count(const shared::Config& config, const Problem& problem);
 /// Dynamic shared memory of one CTA.
 std::int64_t smem_bytes(const shared::Config& config);
+/// Multiprocessors that a launch may use.
+int usable_sms(const DeviceSpec& device);
+shared::Sms sms_of(const DeviceSpec& device);
 bool fits(const shared::Config& config, const Problem& problem, const DeviceSpec& device);
 
 /// Of a configuration that fits.

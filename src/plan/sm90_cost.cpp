@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "plan/sm90_config.hpp"
 #include "wgrad/scale_layout.hpp"
 #include "wgrad/shared/schedule.hpp"
 
@@ -100,7 +101,7 @@ double tiles_of_a_cta(const shared::Config& c, const Problem& p, const DeviceSpe
       static_cast<double>(ceil_div(p.m, static_cast<std::int64_t>(c.tile_m) * c.cluster_m));
   const auto columns = static_cast<double>(ceil_div(p.n, c.tile_n));
   const auto experts = static_cast<double>(p.experts);
-  const double mean = rows * columns * experts / shared::clusters_at_once(c, device.sm_count);
+  const double mean = rows * columns * experts / shared::clusters_at_once(c, sms_of(device));
   const double tail = kTailTiles + std::min(experts * kTailTilesPerExpert, kMostTailTiles);
   if (mean <= 1)
     return c.cluster_m > 1 ? kDealtInTurn

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,8 @@ namespace wgrad::plan {
 namespace {
 
 using Reasons = std::vector<Reason>;
+
+constexpr std::int64_t kTypicalTokens = 8192;  // of an expert
 
 std::string arch_name(int arch) {
   return fmt::format("{}.{}", arch / 10, arch % 10);
@@ -30,6 +33,9 @@ void check_device(Reasons& out, const DeviceSpec& device) {
            fmt::format("9.0 (Hopper): there is no kernel for SM {} yet", arch_name(device.arch)));
   } else if (device.sm_count < 1) {
     out.push_back({"sm-count", "sm_count", fmt::format("{}", device.sm_count), "at least 1"});
+  } else if (device.sm_limit < 0) {
+    out.push_back({"sm-limit", "sm_limit", fmt::format("{}", device.sm_limit),
+                   "0 (no limit) or a positive number of multiprocessors"});
   }
 }
 
@@ -59,11 +65,26 @@ void check_sizes(Reasons& out, const Problem& p) {
     refuse(out, "token-limit", "tokens", fmt::format("{}", p.tokens),
            fmt::format("at most {} for an MN-major operand on SM 9.0", kSm90MaxTokens));
   }
+  const auto check_extent = [&](const char* name, std::int64_t extent) {
+    if (extent <= kSm90MaxExtent) return;
+    refuse(out, "extent-limit", name, fmt::format("{}", extent),
+           fmt::format("at most {} on SM 9.0", kSm90MaxExtent));
+  };
+  check_extent("m", p.m);
+  check_extent("n", p.n);
+  if (!ragged_map) check_extent("tokens", p.tokens);
   const std::int64_t pitch = row_pitch(p) * bits(p.wgrad_dtype) / 8;
   if (pitch > kSm90MaxPitchBytes) {
     refuse(out, "pitch-limit", "wgrad row pitch", fmt::format("{} bytes", pitch),
            fmt::format("at most {} bytes on SM 9.0", kSm90MaxPitchBytes));
   }
+}
+
+std::vector<shared::Config> fitting_configs(const Problem& p, const DeviceSpec& device) {
+  std::vector<shared::Config> out = allowed_configs(p);
+  const auto too_large = [&](const shared::Config& c) { return !fits(c, p, device); };
+  out.erase(std::remove_if(out.begin(), out.end(), too_large), out.end());
+  return out;
 }
 
 template <typename Measure>
@@ -92,9 +113,8 @@ void check_tile_count(Reasons& out, const std::vector<shared::Config>& configs, 
 
 /// Some configuration that the tiling arguments allow must fit.
 void check_configs(Reasons& out, const Problem& p, const DeviceSpec& device) {
+  if (!fitting_configs(p, device).empty()) return;
   const auto configs = allowed_configs(p);
-  const auto fitting = [&](const shared::Config& c) { return fits(c, p, device); };
-  if (std::any_of(configs.begin(), configs.end(), fitting)) return;
   if (!configs.empty()) {
     check_shared_memory(out, configs, device);
     check_tile_count(out, configs, p);
@@ -103,8 +123,31 @@ void check_configs(Reasons& out, const Problem& p, const DeviceSpec& device) {
   refuse(out, "cluster", "cluster_shape_mn",
          fmt::format("({}, {}) with mma_tiler_mn ({}, {})", p.tiling.cluster_m, p.tiling.cluster_n,
                      p.tiling.tile_m, p.tiling.tile_n),
-         fmt::format("(1, 1), or (2, 1) with two SMs or more, on SM 9.0; sm_count is {}",
-                     device.sm_count));
+         fmt::format("(1, 1), or (2, 1) with two SMs or more, on SM 9.0; the launch has {}",
+                     usable_sms(device)));
+}
+
+Problem with_typical_tokens(Problem p) {
+  p.tokens = p.experts * kTypicalTokens;
+  return p;
+}
+
+/// An expert's bits follow split_k alone. So it is chosen for a typical number of tokens, MN-major
+/// operands and the whole device: neither the tokens of a call, nor majors, nor sm_limit move a
+/// bit, as far as the split can be had.
+int token_split(const Problem& problem, DeviceSpec device) {
+  Problem p = with_typical_tokens(problem);
+  p.a_major = p.b_major = Major::kMn;
+  device.sm_limit = 0;
+  int split = 1;
+  double least = std::numeric_limits<double>::infinity();
+  for (const shared::Config& c : fitting_configs(p, device)) {
+    const double ms = sm90_cost(c, p, device).ms;
+    if (ms >= least) continue;
+    least = ms;
+    split = c.split_k;
+  }
+  return split;
 }
 
 }  // namespace
@@ -122,14 +165,17 @@ std::vector<Reason> sm90_limits(const Problem& p, const DeviceSpec& device) {
 std::vector<Sm90Candidate> sm90_candidates(const Problem& p, const DeviceSpec& device) {
   std::vector<Sm90Candidate> out;
   if (!sm90_limits(p, device).empty()) return out;
-  for (const shared::Config& c : allowed_configs(p)) {
-    if (fits(c, p, device)) {
-      out.push_back({launch_values(c, p, device), sm90_cost(c, p, device)});
-    }
-  }
-  std::stable_sort(out.begin(), out.end(), [](const Sm90Candidate& a, const Sm90Candidate& b) {
-    return a.cost.ms < b.cost.ms;
-  });
+  std::vector<shared::Config> configs = fitting_configs(p, device);
+  // A first call without tokens tells nothing of those to come.
+  const Problem ranked = p.tokens == 0 ? with_typical_tokens(p) : p;
+  const auto ms = [&](const shared::Config& c) { return sm90_cost(c, ranked, device).ms; };
+  const int split = token_split(p, device);
+  const auto rank = [&](const shared::Config& c) { return std::pair(c.split_k != split, ms(c)); };
+  std::stable_sort(
+      configs.begin(), configs.end(),
+      [&](const shared::Config& a, const shared::Config& b) { return rank(a) < rank(b); });
+  for (const shared::Config& c : configs)
+    out.push_back({launch_values(c, p, device), sm90_cost(c, p, device)});
   return out;
 }
 

@@ -37,20 +37,25 @@ TEST(Schedule, NeighboursShareRowsOfOneRasterGroup) {
 }
 
 TEST(Schedule, TheLargestExtentsHaveTheirTiles) {
-  constexpr TileGrid kGrid = tile_grid(kConfig, std::numeric_limits<i32>::max(), 2147483640, 1, 8);
-  EXPECT_EQ(kGrid.rows, (1u << 31) / static_cast<u32>(kConfig.tile_m * kConfig.cluster_m));
-  EXPECT_EQ(kGrid.columns, (1u << 31) / static_cast<u32>(kConfig.tile_n));
+  constexpr i32 kLargest = 2147483136;  // plan::kSm90MaxExtent
+  constexpr TileGrid kGrid = tile_grid(kConfig, kLargest, kLargest, 1, 8);
+  EXPECT_EQ(kGrid.rows, (1u << 31) / static_cast<u32>(kConfig.tile_m * kConfig.cluster_m) - 4);
+  EXPECT_EQ(kGrid.columns, (1u << 31) / static_cast<u32>(kConfig.tile_n) - 2);
 }
 
 TEST(Schedule, GridIsWholeClustersAndNoMoreThanTheWork) {
   const Config pair{.cluster_m = 2};
-  EXPECT_EQ(grid_ctas(pair, tile_grid(pair, 4096, 4096, 8, 8), 133), 132u);
-  EXPECT_EQ(grid_ctas(pair, tile_grid(pair, 128, 256, 1, 8), 132), 2u);
-  EXPECT_EQ(grid_ctas(kConfig, tile_grid(kConfig, 1, 1, 3, 8), 132), 3u);
+  constexpr Sms kAll = sms_of_device(132, 132);
+  EXPECT_EQ(grid_ctas(pair, tile_grid(pair, 4096, 4096, 8, 8), sms_of_device(133, 133)), 132u);
+  EXPECT_EQ(grid_ctas(pair, tile_grid(pair, 128, 256, 1, 8), kAll), 2u);
+  EXPECT_EQ(grid_ctas(kConfig, tile_grid(kConfig, 1, 1, 3, 8), kAll), 3u);
   const Config four{.split_k = 4};
-  EXPECT_EQ(grid_ctas(four, tile_grid(four, 4096, 4096, 8, 8), 132), 120u) << "four lie in one GPC";
-  EXPECT_EQ(grid_ctas(four, tile_grid(four, 1, 1, 3, 8), 132), 12u);
-  EXPECT_EQ(grid_ctas(four, tile_grid(four, 4096, 4096, 8, 8), 4), 4u);
+  const TileGrid many = tile_grid(four, 4096, 4096, 8, 8);
+  EXPECT_EQ(grid_ctas(four, many, kAll), 120u) << "four lie in one GPC";
+  EXPECT_EQ(grid_ctas(four, tile_grid(four, 1, 1, 3, 8), kAll), 12u);
+  EXPECT_EQ(grid_ctas(four, many, sms_of_device(132, 20)), 20u) << "elsewhere there is room";
+  EXPECT_EQ(grid_ctas(four, many, sms_of_device(132, 128)), 120u);
+  EXPECT_EQ(grid_ctas(four, many, sms_of_device(4, 4)), 4u);
 }
 
 TEST(TokenRange, NeverLeavesTheTokens) {

@@ -32,6 +32,7 @@ Problem plain() {
   p.m = 384;
   p.n = 640;
   p.tokens = 640;
+  p.tiling.cluster_m = p.tiling.cluster_n = 1;  // no CTAs that share tokens
   return p;
 }
 
@@ -129,6 +130,15 @@ TEST_F(LaunchTest, LaunchesAreProgrammaticWhereGraphsCaptureThem) {
   const auto c = config(p);
   Sm90Launch(old, p, c, old.load("k", "ELF", "entry", c.smem_bytes), false, 0).launch(operands(p));
   EXPECT_FALSE(fake_.launches[1].programmatic);
+}
+
+TEST_F(LaunchTest, LaunchesThatLeaveSmsToOthersBeginAfterTheOneBefore) {
+  const Problem p = plain();
+  plan::Sm90Config limited = config(p);
+  limited.overlaps = false;
+  Sm90Launch(runtime_, p, limited, runtime_.load("k", "ELF", "entry", limited.smem_bytes), false, 0)
+      .launch(operands(p));
+  EXPECT_FALSE(fake_.launches[0].programmatic);
 }
 
 TEST_F(LaunchTest, AWarmCallOnlyLaunches) {

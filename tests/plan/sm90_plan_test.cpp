@@ -43,8 +43,11 @@ TEST(Sm90Plan, OffersEveryTileWidthClusterAndSplitOnce) {
     EXPECT_EQ(c.config.grid % shared::cluster_ctas(c.config.kernel), 0);
     EXPECT_LE(c.config.grid, 132);
   }
-  EXPECT_TRUE(std::is_sorted(candidates.begin(), candidates.end(),
-                             [](const auto& a, const auto& b) { return a.cost.ms < b.cost.ms; }));
+  EXPECT_TRUE(
+      std::is_sorted(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
+        const bool a_splits = a.config.kernel.split_k > 1, b_splits = b.config.kernel.split_k > 1;
+        return a_splits == b_splits ? a.cost.ms < b.cost.ms : b_splits;
+      }));
 }
 
 TEST(Sm90Plan, F046_EveryTileFitsTheArchThatRuns) {
@@ -138,10 +141,21 @@ TEST(Sm90Plan, SaysWhatBoundsTheTime) {
   EXPECT_EQ(sm90_candidates(p, hopper())[0].cost.bound, Sm90Bound::kOperandFeed);
 }
 
+TEST(Sm90Plan, AFirstCallWithoutTokensIsPlannedForTokens) {
+  Problem p = mixtral();
+  const shared::Config with = best(p);
+  p.tokens = 0;
+  EXPECT_EQ(best(p).tile_n, with.tile_n);
+  p.experts = 128;
+  p.m = 2048;
+  p.n = 768;
+  EXPECT_GT(best(p).tile_n, 64) << "what only writes zeros is best with";
+}
+
 TEST(Sm90Plan, MoreTokensNeverPredictLessTime) {
   Problem p = mixtral();
   double before = 0;
-  for (p.tokens = 0; p.tokens < 100000; p.tokens += 1234) {
+  for (p.tokens = 1; p.tokens < 100000; p.tokens += 1234) {
     const double ms = sm90_candidates(p, hopper())[0].cost.ms;
     EXPECT_GE(ms, before);
     before = ms;
@@ -225,7 +239,7 @@ TEST(Sm90Plan, RefusesClustersWithoutAKernel) {
   p.tiling = {128, 128, 2, 2};
   EXPECT_EQ(refusal(p, hopper()),
             "cluster_shape_mn is (2, 2) with mma_tiler_mn (128, 128); it must be (1, 1), or (2, 1) "
-            "with two SMs or more, on SM 9.0; sm_count is 132");
+            "with two SMs or more, on SM 9.0; the launch has 132");
 }
 
 TEST(Sm90Plan, RefusesOtherDevices) {
@@ -266,15 +280,24 @@ TEST(Sm90Plan, RefusesADeviceWithTooLittleSharedMemory) {
 
 TEST(Sm90Plan, ObeysTheSmLimit) {
   DeviceSpec device = hopper();
-  device.sm_count = 20;
+  for (const auto& c : sm90_candidates(mixtral(), device)) EXPECT_TRUE(c.config.overlaps);
+  device.sm_limit = 20;
   for (const auto& c : sm90_candidates(mixtral(), device)) {
-    EXPECT_EQ(c.config.grid, c.config.kernel.split_k == 4 ? 16 : 20) << "four lie in one GPC";
+    EXPECT_EQ(c.config.grid, 20);
+    EXPECT_FALSE(c.config.overlaps) << "the next launch would take what this one leaves free";
   }
-  device.sm_count = 1;
+  device.sm_limit = 1;
   for (const auto& c : sm90_candidates(mixtral(), device)) {
     EXPECT_EQ(c.config.grid, 1);
     EXPECT_EQ(c.config.kernel.cluster_m, 1);
   }
+  device.sm_limit = 500;
+  EXPECT_EQ(sm90_candidates(mixtral(), device)[0].config.grid, 132);
+  EXPECT_TRUE(sm90_candidates(mixtral(), device)[0].config.overlaps);
+  device.sm_limit = -1;
+  EXPECT_EQ(refusal(mixtral(), device),
+            "sm_limit is -1; it must be 0 (no limit) or a positive number of multiprocessors");
+  device.sm_limit = 0;
   device.sm_count = 0;
   EXPECT_EQ(refusal(mixtral(), device), "sm_count is 0; it must be at least 1");
 }
@@ -310,6 +333,31 @@ TEST(Sm90Plan, SplitsTheTokensOfFewOutputsAlone) {
   }
 }
 
+// Bits follow the split: a call's tokens, its majors and the SMs left to others must not change it.
+TEST(Sm90Plan, TheSplitFollowsNeitherTokensNorMajorsNorTheSmLimit) {
+  const int shapes[][3] = {
+      {1, 512, 512}, {2, 768, 768}, {4, 1024, 512}, {16, 256, 512}, {3, 64, 8}};
+  for (const auto& shape : shapes) {
+    Problem p;
+    p.experts = shape[0];
+    p.m = shape[1];
+    p.n = shape[2];
+    const int split = best(p).split_k;
+    for (const int tokens : {0, 1, 500, 2048, 4096, 8192, 1 << 20, 1 << 30}) {
+      for (const int limit : {0, 4, 10, 131}) {
+        for (const Major major : {Major::kMn, Major::kK}) {
+          p.tokens = tokens;
+          p.b_major = major;
+          DeviceSpec device = hopper();
+          device.sm_limit = limit;
+          EXPECT_EQ(best(p, device).split_k, split)
+              << shape[0] << " x " << shape[1] << " x " << shape[2] << ", " << tokens << " tokens";
+        }
+      }
+    }
+  }
+}
+
 TEST(Sm90Plan, AClusterOfTheCallersHasNoSplit) {
   Problem p = mixtral();
   p.experts = 1;
@@ -327,12 +375,20 @@ TEST(Sm90Plan, RefusesSizesBeyondTheTensorMaps) {
       "tokens is 1073741825; it must be at most 1073741824 for an MN-major operand on SM 9.0");
   p.a_major = p.b_major = Major::kK;
   EXPECT_FALSE(sm90_candidates(p, hopper()).empty());
+  p.tokens = kSm90MaxExtent + 1;
+  EXPECT_EQ(refusal(p, hopper()), "tokens is 2147483137; it must be at most 2147483136 on SM 9.0");
   p = mixtral();
-  p.experts = p.m = 2147483647;
+  p.experts = p.m = kSm90MaxExtent;
   EXPECT_EQ(refusal(p, hopper()),
-            "num_experts is 2147483647 with 2147483647 x 14336 outputs; it must be such that there "
+            "num_experts is 2147483136 with 2147483136 x 14336 outputs; it must be such that there "
             "are at most " +
                 std::to_string(kSm90MaxTiles) + " output tiles on SM 9.0");
+  p = mixtral();
+  p.experts = p.n = 8;
+  p.m = kSm90MaxExtent + 1;
+  EXPECT_EQ(refusal(p, hopper()), "m is 2147483137; it must be at most 2147483136 on SM 9.0");
+  std::swap(p.m, p.n);
+  EXPECT_EQ(refusal(p, hopper()), "n is 2147483137; it must be at most 2147483136 on SM 9.0");
   p = mixtral();
   p.m = p.experts = 1;
   p.wgrad_row_pitch = kSm90MaxPitchBytes / 2 + 8;
@@ -382,6 +438,7 @@ DeviceSpec random_device(std::mt19937& rng) {
   if (rng() % 8 == 0) device.kind = DeviceKind::kCpu;
   if (rng() % 8 == 0) device.arch = 100;
   device.sm_count = static_cast<int>(rng() % 5 == 0 ? rng() % 4 : 132);
+  device.sm_limit = static_cast<int>(rng() % 3 == 0 ? rng() % 150 : 0);
   if (rng() % 4 == 0) device.smem_bytes = 90000 + static_cast<std::int64_t>(rng() % 150000);
   return device;
 }

@@ -87,6 +87,8 @@ struct Scheduler {
       if (is_past_the_tokens(w)) break;
     }
     source.leave();
+    // Not before: the next launch would take the multiprocessors that this one leaves to others.
+    arch::launch_dependents();
     w.blocks = -1;
     for (i32 i = 0; i < tiles_at_once(kConfig); ++i) queue.push(w);
     return false;

@@ -107,13 +107,13 @@ WGRAD_DEVICE void prefetch_maps(const KernelParams& p) {
 }
 
 // All threads. What needs no global memory comes first: it may run beside the end of the launch
-// before. Afterwards the stages are free for the copy engine, also that of the other CTA.
+// before. Afterwards the stages are free for the copy engine, also that of the others of the
+// cluster.
 template <Config kConfig>
 WGRAD_DEVICE void prepare(const Cta<kConfig>& cta) {
   if (arch::thread_index() == 0) {
     prefetch_maps<kConfig>(cta.params);
     init_barriers(cta);
-    arch::launch_dependents();  // they find no room before this CTA ends
   }
   arch::grid_dependency_wait();
   check_data(cta);

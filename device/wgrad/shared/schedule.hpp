@@ -21,10 +21,9 @@ struct TileCoord {
   u32 column;  // tile along N
 };
 
-// Unsigned before it is rounded up: the largest M and N are less than a tile from the end of i32.
 constexpr TileGrid tile_grid(const Config& c, i32 m, i32 n, i32 experts, i32 raster_m) {
-  return {ceil_div(static_cast<u32>(m), static_cast<u32>(c.tile_m * c.cluster_m)),
-          ceil_div(static_cast<u32>(n), static_cast<u32>(c.tile_n)), static_cast<u32>(raster_m),
+  return {static_cast<u32>(ceil_div(m, c.tile_m * c.cluster_m)),
+          static_cast<u32>(ceil_div(n, c.tile_n)), static_cast<u32>(raster_m),
           static_cast<u32>(experts)};
 }
 
@@ -48,24 +47,34 @@ constexpr TileCoord tile_at(const TileGrid& g, u32 index) {
   return {slot, first_row + (inside - column * height), column};
 }
 
-// Clusters that run at once. Four CTAs must lie in one GPC, which leaves SMs over: an H200 has room
-// for 30 such clusters on its 132 (cudaOccupancyMaxActiveClusters).
-constexpr u32 clusters_at_once(const Config& c, i32 sm_count) {
-  const u32 cluster = static_cast<u32>(cluster_ctas(c));
-  const u32 sms = static_cast<u32>(sm_count);
-  return max_of(1u, (cluster == 4 ? sms * 10 / 11 : sms) / cluster);
+// Multiprocessors that a launch may use, and how many of them clusters of four can cover at once.
+struct Sms {
+  i32 all;
+  i32 in_fours;
+};
+
+// Of `usable` ones of a device. Four CTAs must lie in one GPC, which leaves some over: an H200 has
+// room for 30 such clusters on its 132 (cudaOccupancyMaxActiveClusters).
+constexpr Sms sms_of_device(i32 count, i32 usable) {
+  return {usable, min_of(usable, count * 10 / 11)};
+}
+
+constexpr u32 clusters_at_once(const Config& c, Sms sms) {
+  const i32 cluster = cluster_ctas(c);
+  return static_cast<u32>(max_of(1, (cluster == 4 ? sms.in_fours : sms.all) / cluster));
 }
 
 // CTAs to launch: one for each SM, whole clusters, no more than there are cluster tiles.
-constexpr u32 grid_ctas(const Config& c, const TileGrid& g, i32 sm_count) {
-  const u32 clusters = max_of(1u, min_of(clusters_at_once(c, sm_count), tile_count(g)));
+constexpr u32 grid_ctas(const Config& c, const TileGrid& g, Sms sms) {
+  const u32 clusters = max_of(1u, min_of(clusters_at_once(c, sms), tile_count(g)));
   return clusters * static_cast<u32>(cluster_ctas(c));
 }
 
-// Rows of a raster group: the tiles in flight (about sm_count) should form a square in elements.
-constexpr i32 default_raster_m(const Config& c, i32 sm_count) {
+// Rows of a raster group: the tiles in flight should form a square in elements.
+constexpr i32 default_raster_m(const Config& c, Sms sms) {
+  const i32 tiles = sms.all / c.split_k;
   i32 rows = 1;
-  while ((rows + 1) * c.tile_m * (rows + 1) * c.tile_m <= sm_count * c.tile_m * c.tile_n) ++rows;
+  while ((rows + 1) * c.tile_m * (rows + 1) * c.tile_m <= tiles * c.tile_m * c.tile_n) ++rows;
   return max_of(1, rows / c.cluster_m);
 }
 

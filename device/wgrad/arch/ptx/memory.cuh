@@ -68,15 +68,16 @@ WGRAD_DEVICE u32 load_shared_u16(u32 address) {
   return value;
 }
 
-// Operands and offsets are constant while the kernel runs, so loads may use the read-only path.
+// Offsets and pointers are constant from grid_dependency_wait on, not from the kernel's start on:
+// so not by the read-only path.
 WGRAD_DEVICE i32 load_global_i32(u64 address) {
   i32 value;
-  asm volatile("ld.global.nc.s32 %0, [%1];" : "=r"(value) : "l"(address));
+  asm volatile("ld.global.s32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
   return value;
 }
 WGRAD_DEVICE u64 load_global_u64(u64 address) {
   u64 value;
-  asm volatile("ld.global.nc.u64 %0, [%1];" : "=l"(value) : "l"(address));
+  asm volatile("ld.global.u64 %0, [%1];" : "=l"(value) : "l"(address) : "memory");
   return value;
 }
 
