@@ -122,13 +122,6 @@ void make_long(KernelCase& k, const Config& c) {
   k.counts.assign(500, 0);
 }
 
-// CTAs that share tokens: up to three clusters of them at once, which claim tiles from each other.
-int sms_for_clusters(const Config& c, std::uint32_t clusters) {
-  int sms = shared::cluster_ctas(c);
-  while (shared::clusters_at_once(c, sms) < clusters) ++sms;
-  return sms;
-}
-
 // A run of tiles without k blocks, for which nobody waits for the producer.
 void make_empty(KernelCase& k) {
   k.counts.assign(12, 0);
@@ -221,7 +214,7 @@ KernelCase fuzz_case(const Config& c, std::size_t kernel, std::uint64_t number) 
   KernelCase k = random_kernel_case(c, kernel, number);
   if (c.split_k > 1) {
     Random clusters(number * 104729 + kernel);
-    k.sms = sms_for_clusters(c, static_cast<std::uint32_t>(clusters.integer(1, 3)));
+    k.sms = shared::cluster_ctas(c) * static_cast<int>(clusters.integer(1, 3));
   }
   Random random(number * 7919 + kernel);
   if (random.chance(0.5)) narrow(k, c, random);
