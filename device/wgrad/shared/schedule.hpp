@@ -13,7 +13,6 @@ struct TileGrid {
   u32 columns;   // tiles along N
   u32 raster_m;  // rows of one raster group
   u32 experts;
-  bool narrow_tail = false;  // the last column's tiles are narrower
 };
 
 struct TileCoord {
@@ -25,7 +24,7 @@ struct TileCoord {
 constexpr TileGrid tile_grid(const Config& c, i32 m, i32 n, i32 experts, i32 raster_m) {
   return {static_cast<u32>(ceil_div(m, c.tile_m * c.cluster_m)),
           static_cast<u32>(ceil_div(n, c.tile_n)), static_cast<u32>(raster_m),
-          static_cast<u32>(experts), c.tail_n > 0 && n > c.tile_n};
+          static_cast<u32>(experts)};
 }
 
 constexpr u32 tiles_per_expert(const TileGrid& g) {
@@ -36,18 +35,14 @@ constexpr u32 tile_count(const TileGrid& g) {
 }
 
 // Within an expert, raster_m rows are walked row-fastest over all columns, so that the tiles in
-// flight touch few A rows and few B columns and meet in L2. The last expert's narrow tiles come
-// last of all: whoever is late with the last tile is so with a short one.
+// flight touch few A rows and few B columns and meet in L2.
 constexpr TileCoord tile_at(const TileGrid& g, u32 index) {
   const u32 slot = index / tiles_per_expert(g);
   const u32 local = index - slot * tiles_per_expert(g);
-  const bool narrow_last = g.narrow_tail && slot == g.experts - 1;
-  const u32 columns = narrow_last ? g.columns - 1 : g.columns;
-  if (local >= g.rows * columns) return {slot, local - g.rows * columns, columns};
-  const u32 group = local / (g.raster_m * columns);
+  const u32 group = local / (g.raster_m * g.columns);
   const u32 first_row = group * g.raster_m;
   const u32 height = min_of(g.raster_m, g.rows - first_row);
-  const u32 inside = local - first_row * columns;
+  const u32 inside = local - first_row * g.columns;
   const u32 column = inside / height;
   return {slot, first_row + (inside - column * height), column};
 }
