@@ -72,7 +72,8 @@ def test_f106_bits_follow_neither_the_history_of_calls_nor_the_sm_limit():
 def test_a_cluster_of_the_callers_shares_no_tokens():
     case = make([3000], 512, 512)
     made = wgrad.GroupedGemmWgrad(
-        case.x.t(), case.dy, None, None, case.offsets, case.output(), cluster_shape_mn=(1, 1)
+        case.x.t(), case.dy, None, None, case.offsets, case.output(),
+        mma_tiler_mn=(128, 128), cluster_shape_mn=(1, 1),
     )
     made.compile()
     assert "sharing" not in made._stacked.plan

@@ -32,9 +32,8 @@ WGRAD_DEVICE void wgrad_sm90(const KernelParams& params) {
     arch::claim_registers<kMathRegisters<kConfig>>();
     consume(cta, thread - kWarpgroupThreads);
   }
-  // The other CTA may still send to, or arrive at, this one's shared memory. CTAs that share tokens
-  // need not wait: what comes last of each tile is the parts of the others, which it waits for.
-  if constexpr (uses_multicast(kConfig)) arch::cluster_sync();
+  // Others of the cluster may still send to, or arrive at, this CTA's shared memory.
+  if constexpr (reaches_other_ctas(kConfig)) arch::cluster_sync();
 }
 
 }  // namespace wgrad::device
