@@ -21,7 +21,7 @@ namespace wgrad::emu {
 
 inline constexpr std::uint32_t kWarpThreads = 32;
 inline constexpr std::uint32_t kWarpgroupThreads = 128;
-inline constexpr std::uint32_t kMaxBarriers = 80;      // mbarriers of a CTA
+inline constexpr std::uint32_t kMaxBarriers = 96;      // mbarriers of a CTA
 inline constexpr std::uint32_t kMaxBulkThreads = 16;   // threads of a CTA that store in bulk
 inline constexpr std::uint32_t kRegisterFile = 65536;  // of an SM
 inline constexpr std::uint32_t kRankShift =

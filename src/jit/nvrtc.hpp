@@ -37,6 +37,7 @@ class Nvrtc {
   NvrtcApi api_;
   std::string file_;
   std::string version_;
+  bool has_cache_ = false;
 };
 
 }  // namespace wgrad::jit

@@ -130,7 +130,7 @@ MUTANTS = [
     ("cluster parts before its barriers are made", SETUP, "    arch::cluster_sync();\n", "    arch::cta_sync();\n", 1),
     ("sort keys without proxy fence", SETUP, "  arch::fence_async_shared();\n", "", 0),
     ("sort before all keys are there", SETUP, "write_order_keys(cta);\n  arch::cta_sync();", "write_order_keys(cta);", 0),
-    ("exit while the cluster still sends", MAIN, "if constexpr (uses_multicast(kConfig)) arch::cluster_sync();", "", 1),
+    ("exit while the cluster still sends", MAIN, "if constexpr (reaches_other_ctas(kConfig)) arch::cluster_sync();", "", 1),
     ("more registers than there are", MAIN, "uses_loader(kConfig) ? 224 : 232", "uses_loader(kConfig) ? 224 : 240", 0),
     ("registers not given back", MAIN, "    arch::release_registers<kProducerRegisters<kConfig>>();\n", "", 0),
     ("bytes not announced", PRODUCER, "arch::barrier_arrive_expect(pipeline.full(stage), kStageBytes);",
