@@ -13,14 +13,14 @@ namespace {
 
 // Rates of one multiprocessor a clock, except where stated. Sources: docs/design/performance.md,
 // docs/notes/2026-11-29-predicted-and-measured.md.
-constexpr double kClock = 1.65e9;                  // Hz, sustained under load and the power limit
-constexpr double kFlops = 4096;                    // dense 16-bit tensor core
-constexpr double kSharedBytes = 128;               // wgmma reads of shared memory
-constexpr double kCopyBytes = 64;                  // copy engine from L2
-constexpr double kSplitCopyBytes = 48;             // the same, when neighbours load other tokens
-constexpr double kMisalignedCopyBytes = 28;        // the same, K-major boxes off the 128-byte grid
-constexpr double kLoaderBytes = 10;                // ordinary loads of ragged K-major operands
-constexpr double kStoreBytes = 32;                 // tile to L2
+constexpr double kClock = 1.65e9;            // Hz, sustained under load and the power limit
+constexpr double kFlops = 4096;              // dense 16-bit tensor core
+constexpr double kSharedBytes = 128;         // wgmma reads of shared memory
+constexpr double kCopyBytes = 64;            // copy engine from L2
+constexpr double kSplitCopyBytes = 48;       // the same, when all multiprocessors load other tokens
+constexpr double kMisalignedCopyBytes = 28;  // the same, K-major boxes off the 128-byte grid
+constexpr double kLoaderBytes = 10;          // ordinary loads of ragged K-major operands
+constexpr double kStoreBytes = 32;           // tile to L2
 constexpr double kMemoryBytesPerSecond = 4.07e12;  // whole device, H200
 constexpr double kTileClocks = 250;                // filling the tensor cores' pipe again
 constexpr double kLaunchSeconds = 4e-6;
@@ -48,14 +48,15 @@ double overlapped(double a, double b, double loss) {
   return std::max(a, b) + loss * std::min(a, b);
 }
 
-double copy_rate(const shared::Config& c, shared::OperandLayout layout) {
+/// `busy`: share of the multiprocessors that compute.
+double copy_rate(const shared::Config& c, shared::OperandLayout layout, double busy) {
   switch (layout) {
     case shared::OperandLayout::kKMajor:
       return kMisalignedCopyBytes;
     case shared::OperandLayout::kKMajorRagged:
       return kLoaderBytes;
     default:
-      return c.split_k > 1 ? kSplitCopyBytes : kCopyBytes;
+      return c.split_k > 1 ? std::min(kCopyBytes, kSplitCopyBytes / busy) : kCopyBytes;
   }
 }
 
@@ -73,7 +74,18 @@ double mean_width(const shared::Config& c, const Problem& p) {
   return c.tail_n == 0 ? c.tile_n : ((tiles - 1) * c.tile_n + c.tail_n) / tiles;
 }
 
-TileClocks tile_clocks(const shared::Config& c, const Problem& p) {
+double all_tiles(const shared::Config& c, const Problem& p) {
+  const auto rows =
+      static_cast<double>(ceil_div(p.m, static_cast<std::int64_t>(c.tile_m) * c.cluster_m));
+  const auto columns = static_cast<double>(ceil_div(p.n, c.tile_n));
+  return rows * columns * static_cast<double>(p.experts);
+}
+
+double busy_share(const shared::Config& c, const Problem& p, const DeviceSpec& device) {
+  return std::min(1.0, all_tiles(c, p) / shared::clusters_at_once(c, sms_of(device)));
+}
+
+TileClocks tile_clocks(const shared::Config& c, const Problem& p, const DeviceSpec& device) {
   const double tokens = tokens_per_tile(c, p);
   const double m = c.tile_m;
   const double n = mean_width(c, p);
@@ -84,7 +96,9 @@ TileClocks tile_clocks(const shared::Config& c, const Problem& p) {
   clocks.multiply = tokens * std::max(2 * m * n / kFlops, read / kSharedBytes);
   // MN-major: pairs that share B by multicast are no faster (docs/notes, multicast).
   const double b_rows = shared::uses_multicast(c) && !shared::is_mn_major(c.b) ? n / 2 : n;
-  clocks.feed = tokens * (m * row / copy_rate(c, c.a) + b_rows * row / copy_rate(c, c.b));
+  const double busy = busy_share(c, p, device);
+  clocks.feed =
+      tokens * (m * row / copy_rate(c, c.a, busy) + b_rows * row / copy_rate(c, c.b, busy));
   const double passes = shared::reads_output(c) ? 3 : shared::reduces_output(c) ? 2 : 1;
   clocks.epilogue = passes * m * n / c.split_k * shared::output_bytes(c) / kStoreBytes;
   if (c.split_k > 1) {
@@ -97,11 +111,8 @@ TileClocks tile_clocks(const shared::Config& c, const Problem& p) {
 /// Tiles that the busiest CTA computes. Single CTAs claim them, so the last ones differ by a tile
 /// or so; clusters are dealt theirs.
 double tiles_of_a_cta(const shared::Config& c, const Problem& p, const DeviceSpec& device) {
-  const auto rows =
-      static_cast<double>(ceil_div(p.m, static_cast<std::int64_t>(c.tile_m) * c.cluster_m));
-  const auto columns = static_cast<double>(ceil_div(p.n, c.tile_n));
   const auto experts = static_cast<double>(p.experts);
-  const double mean = rows * columns * experts / shared::clusters_at_once(c, sms_of(device));
+  const double mean = all_tiles(c, p) / shared::clusters_at_once(c, sms_of(device));
   const double tail = kTailTiles + std::min(experts * kTailTilesPerExpert, kMostTailTiles);
   if (mean <= 1)
     return c.cluster_m > 1 ? kDealtInTurn
@@ -150,7 +161,7 @@ std::string_view name(Sm90Bound bound) noexcept {
 }
 
 Sm90Cost sm90_cost(const shared::Config& c, const Problem& p, const DeviceSpec& device) {
-  const TileClocks clocks = tile_clocks(c, p);
+  const TileClocks clocks = tile_clocks(c, p, device);
   const double tile = tile_time(c, clocks);
   const double compute = tiles_of_a_cta(c, p, device) * tile / kClock;
   const double memory = memory_seconds(c, p);

@@ -13,13 +13,17 @@
 namespace wgrad::plan {
 namespace {
 
-Problem mixtral() {
+Problem shape(int experts, int m, int n, int tokens) {
   Problem p;
-  p.experts = 8;
-  p.m = 4096;
-  p.n = 14336;
-  p.tokens = 32768;
+  p.experts = experts;
+  p.m = m;
+  p.n = n;
+  p.tokens = tokens;
   return p;
+}
+
+Problem mixtral() {
+  return shape(8, 4096, 14336, 32768);
 }
 
 shared::Config best(const Problem& p, const DeviceSpec& device = hopper()) {
@@ -84,12 +88,7 @@ TEST(Sm90Plan, TakesWhatWasMeasuredFastest) {
       {128, 4096, 1536, 32768, 192, 0},  {16, 4096, 4096, 65536, 192, 64},
   };
   for (const Measured& t : table) {
-    Problem p;
-    p.experts = t.experts;
-    p.m = t.m;
-    p.n = t.n;
-    p.tokens = t.tokens;
-    const shared::Config c = best(p);
+    const shared::Config c = best(shape(t.experts, t.m, t.n, t.tokens));
     EXPECT_EQ(c.tile_n, t.tile_n) << t.experts << " x " << t.m << " x " << t.n;
     EXPECT_EQ(c.tail_n, t.tail_n) << t.experts << " x " << t.m << " x " << t.n;
     EXPECT_EQ(c.cluster_m, 1);
@@ -316,20 +315,21 @@ TEST(Sm90Plan, NeverLaunchesMoreThanThereAreTiles) {
 TEST(Sm90Plan, SplitsTheTokensOfFewOutputsAlone) {
   struct Measured {
     int experts, m, n, tokens, tile_n, split_k;
+    double us;
   };
-  const Measured table[] = {{1, 512, 512, 16384, 128, 4},  {1, 512, 512, 131072, 128, 4},
-                            {2, 2048, 192, 16384, 128, 2}, {2, 768, 768, 65536, 192, 2},
-                            {4, 1024, 512, 16384, 128, 1}, {2, 7168, 256, 8192, 256, 1},
-                            {1, 2048, 2048, 8192, 256, 1}, {1, 4096, 1024, 65536, 256, 1}};
+  const Measured table[] = {
+      {1, 512, 512, 16384, 128, 4, 31},    {1, 512, 512, 131072, 128, 4, 164},
+      {1, 256, 256, 65536, 64, 4, 84},     {2, 2048, 192, 16384, 128, 2, 39},
+      {2, 768, 768, 65536, 192, 2, 134},   {4, 1024, 512, 16384, 128, 1, 33},
+      {2, 7168, 256, 8192, 256, 1, 50},    {1, 2048, 2048, 8192, 256, 1, 91},
+      {1, 4096, 1024, 65536, 256, 1, 671}, {3, 1536, 384, 24576, 128, 1, 50},
+  };
   for (const Measured& t : table) {
-    Problem p;
-    p.experts = t.experts;
-    p.m = t.m;
-    p.n = t.n;
-    p.tokens = t.tokens;
-    const shared::Config c = best(p);
+    const Sm90Candidate best = sm90_candidates(shape(t.experts, t.m, t.n, t.tokens), hopper())[0];
+    const shared::Config& c = best.config.kernel;
     EXPECT_EQ(c.tile_n, t.tile_n) << t.experts << " x " << t.m << " x " << t.n;
     EXPECT_EQ(c.split_k, t.split_k) << t.experts << " x " << t.m << " x " << t.n;
+    EXPECT_NEAR(best.cost.ms * 1e3 / t.us, 1.1, 0.25) << t.experts << " x " << t.m << " x " << t.n;
   }
 }
 
