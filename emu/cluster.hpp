@@ -372,7 +372,7 @@ class Cluster {
   std::uint32_t until_preemption_ = 1;
   std::uint32_t eager_weight_ = 1;  // of 8
   std::uint32_t lazy_weight_ = 3;   // of 8
-  Agent starved_ = kNoAgent;        // first thread of a warp that runs when nothing else can
+  Agent starved_ = kNoAgent;        // first thread of a warp that is nearly always passed over
   std::uint32_t slow_warps_ = 0;    // bits: warps that run only when others cannot
   ClockPool clocks_;
   History history_;

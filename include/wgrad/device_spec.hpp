@@ -14,12 +14,12 @@ struct DeviceSpec {
   std::string name;             ///< as the machine calls itself; for people only
   int arch = 0;                 ///< CUDA compute capability times ten: 90, 100; 0 on a CPU
   int sm_count = 0;             ///< multiprocessors
-  int sm_limit = 0;             ///< multiprocessors a launch may use, beside other kernels; 0: all
   std::int64_t smem_bytes = 0;  ///< shared memory one CTA may use
   std::int64_t l2_bytes = 0;
   int threads = 1;           ///< CPU threads a run may use
   bool avx512_bf16 = false;  ///< CPU multiplies bf16 pairs natively
   bool amx_bf16 = false;     ///< CPU has bf16 tile multiplication
+  int sm_limit = 0;          ///< multiprocessors a launch may use, beside other kernels; 0: all
 
   bool operator==(const DeviceSpec&) const = default;
 };

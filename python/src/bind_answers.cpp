@@ -37,28 +37,33 @@ std::string text(const Explanation& explanation) {
 }
 
 std::string repr(const DeviceSpec& d) {
-  const std::string kind = d.kind == DeviceKind::kCpu ? "cpu" : "cuda";
-  return "<DeviceSpec " + kind + " '" + d.name + "'>";
+  if (d.kind == DeviceKind::kCpu) return "<DeviceSpec cpu '" + d.name + "'>";
+  const std::string limit =
+      d.sm_limit > 0 ? ", at most " + std::to_string(d.sm_limit) + " a launch" : "";
+  return "<DeviceSpec cuda '" + d.name + "', " + std::to_string(d.sm_count) + " SMs" + limit + ">";
 }
 
 void init_device(DeviceSpec* self, const std::string& kind, const std::string& label, int arch,
-                 int sm_count, int sm_limit, std::int64_t smem_bytes, std::int64_t l2_bytes,
-                 int threads, bool avx512_bf16, bool amx_bf16) {
+                 int sm_count, std::int64_t smem_bytes, std::int64_t l2_bytes, int threads,
+                 bool avx512_bf16, bool amx_bf16, int sm_limit) {
   if (kind != "cpu" && kind != "cuda") {
     refuse({"choice", "kind", "'" + kind + "'", "'cpu' or 'cuda'"});
   }
   const DeviceKind device = kind == "cpu" ? DeviceKind::kCpu : DeviceKind::kCuda;
-  new (self) DeviceSpec{device,     label,    arch,    sm_count,    sm_limit,
-                        smem_bytes, l2_bytes, threads, avx512_bf16, amx_bf16};
+  if (device == DeviceKind::kCpu && sm_limit != 0) {
+    refuse({"sm-limit", "sm_limit", std::to_string(sm_limit), "0: the device is a CPU"});
+  }
+  new (self) DeviceSpec{device,   label,   arch,        sm_count, smem_bytes,
+                        l2_bytes, threads, avx512_bf16, amx_bf16, sm_limit};
 }
 
 void bind_device(nb::module_& module) {
   nb::class_<DeviceSpec>(module, "DeviceSpec",
                          "What a machine offers, as a value that can also be written by hand.")
       .def("__init__", init_device, nb::kw_only(), nb::arg("kind"), nb::arg("name") = "",
-           nb::arg("arch") = 0, nb::arg("sm_count") = 0, nb::arg("sm_limit") = 0,
-           nb::arg("smem_bytes") = 0, nb::arg("l2_bytes") = 0, nb::arg("threads") = 1,
-           nb::arg("avx512_bf16") = false, nb::arg("amx_bf16") = false)
+           nb::arg("arch") = 0, nb::arg("sm_count") = 0, nb::arg("smem_bytes") = 0,
+           nb::arg("l2_bytes") = 0, nb::arg("threads") = 1, nb::arg("avx512_bf16") = false,
+           nb::arg("amx_bf16") = false, nb::arg("sm_limit") = 0)
       .def_prop_ro(
           "kind", [](const DeviceSpec& d) { return d.kind == DeviceKind::kCpu ? "cpu" : "cuda"; },
           "'cpu' or 'cuda'")

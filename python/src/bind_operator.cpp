@@ -89,13 +89,13 @@ nb::bytes as_bytes(const std::string& key) {
 
 Support support_of(const Contract& self, Api api, const DeviceSpec* device) {
   return in_words_of(api, [&]() -> Support {
-    const DeviceSpec spec = device != nullptr ? *device : self.device();
+    const DeviceSpec spec = self.device(device);
     return {translate(api, check_support(self.problem, spec, self.options.backend).reasons)};
   });
 }
 
 Explanation explanation_of(const Contract& self, Api api, const DeviceSpec* device) {
-  Explanation out = explain(self.problem, device != nullptr ? *device : device_at(self.place));
+  Explanation out = explain(self.problem, self.device(device));
   for (Candidate& c : out.candidates) c.reasons = translate(api, std::move(c.reasons));
   return out;
 }

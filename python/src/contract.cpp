@@ -190,10 +190,10 @@ std::string Contract::key() const {
   return key_of(problem, place, options);
 }
 
-DeviceSpec Contract::device() const {
-  DeviceSpec device = device_at(place);
+DeviceSpec Contract::device(const DeviceSpec* by_hand) const {
+  DeviceSpec device = by_hand != nullptr ? *by_hand : device_at(place);
   if (options.sm_limit == 0) return device;
-  if (place.kind == DeviceKind::kCpu) {
+  if (device.kind == DeviceKind::kCpu) {
     refuse({"sm-limit", "sm_limit", std::to_string(options.sm_limit),
             "None: the operands are on a CPU (WGRAD_THREADS limits its threads)"});
   }

@@ -29,7 +29,7 @@ struct Contract {
   std::string key() const;
   /// Where it will run, with no more multiprocessors than its options allow. Throws ValueError for
   /// a limit where there are none.
-  DeviceSpec device() const;
+  DeviceSpec device(const DeviceSpec* by_hand = nullptr) const;
 };
 
 /// A Contract's key.

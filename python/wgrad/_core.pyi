@@ -84,12 +84,12 @@ class DeviceSpec:
         name: str = ...,
         arch: int = ...,
         sm_count: int = ...,
-        sm_limit: int = ...,
         smem_bytes: int = ...,
         l2_bytes: int = ...,
         threads: int = ...,
         avx512_bf16: bool = ...,
         amx_bf16: bool = ...,
+        sm_limit: int = ...,
     ) -> None: ...
     @property
     def kind(self) -> str: ...

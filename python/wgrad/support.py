@@ -114,6 +114,7 @@ def _sample(
     mma_tiler_mn: tuple[int, int] = (256, 256),
     cluster_shape_mn: tuple[int, int] | None = None,
     backend: str | None = None,
+    sm_limit: int | None = None,
 ) -> _core.Contract:
     if isinstance(x, Quantized):
         x, x_scale, x_global_scale = x.elements, x.scales, x.global_scale
@@ -131,7 +132,7 @@ def _sample(
         compact_scales,
         backend,
         False,
-        None,
+        sm_limit,
         True,
     )
     separate = isinstance(out, (list, tuple))

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <utility>
 
 #include "backends/emu_instances.hpp"
 #include "backends/emu_launch.hpp"
@@ -98,10 +99,12 @@ std::vector<const EmuKernel*> usable(const std::vector<EmuKernel>& kernels, cons
       out.push_back(&kernel);
     }
   }
-  std::stable_sort(out.begin(), out.end(), [&](const EmuKernel* x, const EmuKernel* y) {
-    return plan::sm90_cost(x->config, problem, device).ms <
-           plan::sm90_cost(y->config, problem, device).ms;
-  });
+  const int split = plan::token_split(problem, device);
+  const auto rank = [&](const EmuKernel* k) {
+    return std::pair(k->config.split_k != split, plan::sm90_cost(k->config, problem, device).ms);
+  };
+  std::stable_sort(out.begin(), out.end(),
+                   [&](const EmuKernel* x, const EmuKernel* y) { return rank(x) < rank(y); });
   return out;
 }
 
@@ -169,7 +172,7 @@ class EmuBackend final : public Backend {
     if (exact == kernels.end()) {
       const shared::Config& p = planned.kernel;
       out.summary += fmt::format(
-          ", in place of {}x{}x{}, last columns {}, cluster {}x1, tokens split {}", p.tile_m,
+          ", in place of {}x{}x{}, last columns {}, cluster {}x1, {} CTAs sharing tokens", p.tile_m,
           p.tile_n, p.tile_k, p.tail_n == 0 ? p.tile_n : p.tail_n, p.cluster_m, p.split_k);
     }
     return plan::traced(out);

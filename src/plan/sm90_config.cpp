@@ -147,13 +147,17 @@ Sm90Config launch_values(const shared::Config& c, const Problem& p, const Device
   return config;
 }
 
+std::string sharing(const shared::Config& c) {
+  return c.split_k > 1 ? fmt::format("{} CTAs sharing tokens, ", c.split_k) : "";
+}
+
 std::string summary(const Sm90Config& config) {
   const shared::Config& c = config.kernel;
   return fmt::format(
-      "sm90 {}x{}x{} {}, {} stages, cluster {}x1{}, ring {}, raster {}, grid {}, {} KiB", c.tile_m,
+      "sm90 {}x{}x{} {}, {} stages, cluster {}x1, {}ring {}, raster {}, grid {}, {} KiB", c.tile_m,
       c.tile_n, c.tile_k, c.split == shared::WarpgroupSplit::kTiles ? "pingpong" : "cooperative",
-      c.stages, shared::cluster_ctas(c), c.split_k > 1 ? " sharing tokens" : "", c.ring_slots,
-      config.raster_m, config.grid, config.smem_bytes / 1024);
+      c.stages, c.cluster_m, sharing(c), c.ring_slots, config.raster_m, config.grid,
+      config.smem_bytes / 1024);
 }
 
 }  // namespace wgrad::plan

@@ -18,8 +18,8 @@ constexpr std::int64_t kSm90MaxTokens = shared::kRaggedTokens;
 /// Byte strides that a tensor map holds: of an output or a K-major operand, and of an MN-major one.
 constexpr std::int64_t kSm90MaxPitchBytes = (std::int64_t{1} << 40) - 16;
 constexpr std::int64_t kSm90MaxMnPitchBytes = (std::int64_t{1} << 34) - 16;
-/// Of M, N and T. Tiles that reach beyond the end are counted in 32 bits too.
-constexpr std::int64_t kSm90MaxExtent = 2147483647 - 511;
+/// Of M, N and T.
+constexpr std::int64_t kSm90MaxExtent = shared::kMaxExtent;
 /// The kernel counts tiles in 32 bits.
 constexpr std::int64_t kSm90MaxTiles = 2147483647;
 

@@ -111,6 +111,10 @@ void check_tile_count(Reasons& out, const std::vector<shared::Config>& configs, 
          fmt::format("such that there are at most {} output tiles on SM 9.0", kSm90MaxTiles));
 }
 
+std::string cluster_text(const Tiling& t) {
+  return t.cluster_m == 0 ? "open" : fmt::format("({}, {})", t.cluster_m, t.cluster_n);
+}
+
 /// Some configuration that the tiling arguments allow must fit.
 void check_configs(Reasons& out, const Problem& p, const DeviceSpec& device) {
   if (!fitting_configs(p, device).empty()) return;
@@ -121,9 +125,9 @@ void check_configs(Reasons& out, const Problem& p, const DeviceSpec& device) {
   }
   if (!out.empty()) return;
   refuse(out, "cluster", "cluster_shape_mn",
-         fmt::format("({}, {}) with mma_tiler_mn ({}, {})", p.tiling.cluster_m, p.tiling.cluster_n,
-                     p.tiling.tile_m, p.tiling.tile_n),
-         fmt::format("(1, 1), or (2, 1) with two SMs or more, on SM 9.0; the launch has {}",
+         fmt::format("{} with mma_tiler_mn ({}, {})", cluster_text(p.tiling), p.tiling.tile_m,
+                     p.tiling.tile_n),
+         fmt::format("(1, 1), or (2, 1) with two SMs or more, on SM 9.0; a launch may use {}",
                      usable_sms(device)));
 }
 
@@ -132,12 +136,16 @@ Problem with_typical_tokens(Problem p) {
   return p;
 }
 
-/// An expert's bits follow split_k alone. So it is chosen for a typical number of tokens, MN-major
-/// operands and the whole device: neither the tokens of a call, nor majors, nor sm_limit move a
-/// bit, as far as the split can be had.
+}  // namespace
+
+/// An expert's sums follow split_k alone. So it is chosen for a typical number of tokens, MN-major
+/// operands, overwritten 16-bit outputs and the whole device: nothing but E, M, N, the device and
+/// the tiling arguments moves a bit, as far as the split can be had.
 int token_split(const Problem& problem, DeviceSpec device) {
   Problem p = with_typical_tokens(problem);
   p.a_major = p.b_major = Major::kMn;
+  p.wgrad_dtype = DType::kBf16;
+  p.accumulate = false;
   device.sm_limit = 0;
   int split = 1;
   double least = std::numeric_limits<double>::infinity();
@@ -149,8 +157,6 @@ int token_split(const Problem& problem, DeviceSpec device) {
   }
   return split;
 }
-
-}  // namespace
 
 std::vector<Reason> sm90_limits(const Problem& p, const DeviceSpec& device) {
   Reasons out;
@@ -169,7 +175,12 @@ std::vector<Sm90Candidate> sm90_candidates(const Problem& p, const DeviceSpec& d
   // A first call without tokens tells nothing of those to come.
   const Problem ranked = p.tokens == 0 ? with_typical_tokens(p) : p;
   const auto ms = [&](const shared::Config& c) { return sm90_cost(c, ranked, device).ms; };
-  const int split = token_split(p, device);
+  const auto has = [&](int split_k) {
+    return std::any_of(configs.begin(), configs.end(),
+                       [&](const shared::Config& c) { return c.split_k == split_k; });
+  };
+  int split = token_split(p, device);
+  while (split > 1 && !has(split)) split /= 2;
   const auto rank = [&](const shared::Config& c) { return std::pair(c.split_k != split, ms(c)); };
   std::stable_sort(
       configs.begin(), configs.end(),

@@ -20,6 +20,9 @@ struct Sm90Candidate {
 /// contract.
 std::vector<Reason> sm90_limits(const Problem& problem, const DeviceSpec& device);
 
+/// How many CTAs of a cluster should share a tile's tokens: Config::split_k, where it can be had.
+int token_split(const Problem& problem, DeviceSpec device);
+
 /// Best first. Empty exactly when sm90_limits() is not.
 std::vector<Sm90Candidate> sm90_candidates(const Problem& problem, const DeviceSpec& device);
 

@@ -78,6 +78,7 @@ TEST(App, RefusesInWordsWithTheExitCodeOfABadArgument) {
       {"run --shapes-file no-such-file", "no-such-file cannot be read"},
       {"explain --device sm42", "--device: sm42 not in {cpu,sm90,sm100}"},
       {"explain olmoe --sms 99", "--sms is for a GPU; --device is cpu"},
+      {"explain olmoe --sm-limit 9", "--sm-limit is for a GPU; --device is cpu"},
       {"explain olmoe --device sm90 --threads 4", "--threads is for a CPU; --device is sm90"},
       {"", "A subcommand is required"},
   };
@@ -99,6 +100,13 @@ TEST(App, ExplainsAPlanAndItsRefusals) {
   EXPECT_EQ(shape.at("supported"), false);
   EXPECT_EQ(shape.at("reasons").at(0).at("rule"), "row-alignment");
   EXPECT_EQ(shape.at("reasons").at(1).at("rule"), "tiling");
+}
+
+TEST(App, ExplainsForPartOfADevice) {
+  const Ran r = ran("explain mixtral-8x7b --device sm90 --sm-limit 9");
+  EXPECT_EQ(r.code, kOk);
+  EXPECT_NE(r.out.find(", grid 9, "), std::string::npos) << r.out;
+  EXPECT_EQ(r.out.find(", grid 132, "), std::string::npos) << r.out;
 }
 
 TEST(App, ExplainsForADeviceThatIsNotHere) {

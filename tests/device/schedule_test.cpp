@@ -37,8 +37,7 @@ TEST(Schedule, NeighboursShareRowsOfOneRasterGroup) {
 }
 
 TEST(Schedule, TheLargestExtentsHaveTheirTiles) {
-  constexpr i32 kLargest = 2147483136;  // plan::kSm90MaxExtent
-  constexpr TileGrid kGrid = tile_grid(kConfig, kLargest, kLargest, 1, 8);
+  constexpr TileGrid kGrid = tile_grid(kConfig, kMaxExtent, kMaxExtent, 1, 8);
   EXPECT_EQ(kGrid.rows, (1u << 31) / static_cast<u32>(kConfig.tile_m * kConfig.cluster_m) - 4);
   EXPECT_EQ(kGrid.columns, (1u << 31) / static_cast<u32>(kConfig.tile_n) - 2);
 }

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,14 +34,26 @@ struct Plan {
   bool shrink = true;
 };
 
-Plan plan_of(const std::vector<std::string>& args) {
+/// nullopt after a word on what is no flag of this program.
+std::optional<Plan> plan_of(const std::vector<std::string>& args) {
   Plan plan;
-  for (std::size_t i = 0; i + 1 < args.size(); i += 2) {
-    if (args[i] == "--problems") plan.problems = std::strtoull(args[i + 1].c_str(), nullptr, 10);
-    if (args[i] == "--first") plan.first = std::strtoull(args[i + 1].c_str(), nullptr, 10);
-    if (args[i] == "--jobs") plan.jobs = std::strtoull(args[i + 1].c_str(), nullptr, 10);
-    if (args[i] == "--shrink") plan.shrink = args[i + 1] != "0";
-    if (args[i] == "--seconds") plan.seconds = std::strtod(args[i + 1].c_str(), nullptr);
+  for (std::size_t i = 0; i < args.size(); i += 2) {
+    const std::string& flag = args[i];
+    const char* value = i + 1 < args.size() ? args[i + 1].c_str() : "";
+    if (flag == "--problems") {
+      plan.problems = std::strtoull(value, nullptr, 10);
+    } else if (flag == "--first") {
+      plan.first = std::strtoull(value, nullptr, 10);
+    } else if (flag == "--jobs") {
+      plan.jobs = std::strtoull(value, nullptr, 10);
+    } else if (flag == "--shrink") {
+      plan.shrink = std::string(value) != "0";
+    } else if (flag == "--seconds") {
+      plan.seconds = std::strtod(value, nullptr);
+    } else {
+      fmt::print(stderr, "{} is none of --problems, --first, --jobs, --seconds, --shrink\n", flag);
+      return std::nullopt;
+    }
   }
   return plan;
 }
@@ -96,6 +109,7 @@ int sweep_in_parts(const Plan& whole) {
 int main(int argc, char** argv) {
   const std::vector<std::string> args(argv + 1, argv + argc);
   if (!args.empty() && args[0] == "--kernel") return replay(args);
-  const Plan plan = plan_of(args);
-  return plan.jobs > 1 ? sweep_in_parts(plan) : sweep(plan);
+  const std::optional<Plan> plan = plan_of(args);
+  if (!plan) return 2;
+  return plan->jobs > 1 ? sweep_in_parts(*plan) : sweep(*plan);
 }

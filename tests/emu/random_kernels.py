@@ -53,6 +53,8 @@ def main():
     programs = args.build.resolve() / "tests/emu"
     work = pathlib.Path(args.work or tempfile.mkdtemp(prefix="wgrad-random-")).resolve()
     work.mkdir(parents=True, exist_ok=True)
+    if args.count < 1:
+        parser.error("--count must be at least 1")
     subprocess.run([str(programs / "emu_random_configs"), str(args.seed), str(args.count), str(work)], check=True)
     bench = Bench(ROOT, f"@{programs / 'mutants.link'}", args.compiler, work)
     each = -(-args.problems // args.count)

@@ -23,6 +23,48 @@ bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+/// An NVRTC made of paper: it has a version and remembers the options of a compilation.
+struct PaperNvrtc {
+  static inline int major = 0, minor = 0;
+  static inline std::vector<std::string> options;
+
+  static std::vector<std::string> options_of(int major_version, int minor_version) {
+    major = major_version;
+    minor = minor_version;
+    NvrtcApi api;
+    api.version = [](int* to_major, int* to_minor) {
+      *to_major = major;
+      *to_minor = minor;
+      return kNvrtcSuccess;
+    };
+    api.error_string = [](NvrtcResult) { return "an error"; };
+    api.create_program = [](NvrtcProgram*, const char*, const char*, int, const char* const*,
+                            const char* const*) { return kNvrtcSuccess; };
+    api.destroy_program = [](NvrtcProgram*) { return kNvrtcSuccess; };
+    api.compile_program = [](NvrtcProgram, int count, const char* const* values) {
+      options.assign(values, values + count);
+      return kNvrtcSuccess;
+    };
+    const auto no_bytes = [](NvrtcProgram, std::size_t* size) {
+      *size = 0;
+      return kNvrtcSuccess;
+    };
+    api.get_cubin_size = api.get_log_size = no_bytes;
+    api.get_cubin = api.get_log = [](NvrtcProgram, char*) { return kNvrtcSuccess; };
+    codegen::KernelSource source;
+    source.options = {"-arch=sm_90a"};
+    static_cast<void>(Nvrtc(api, "paper").compile(source, {}));
+    return options;
+  }
+};
+
+TEST(Nvrtc, ItsOwnCacheIsAskedForNothing) {
+  using Options = std::vector<std::string>;
+  EXPECT_EQ(PaperNvrtc::options_of(12, 8), Options{"-arch=sm_90a"}) << "knows no such option";
+  EXPECT_EQ(PaperNvrtc::options_of(12, 9), (Options{"-arch=sm_90a", "--no-cache"}));
+  EXPECT_EQ(PaperNvrtc::options_of(13, 0), (Options{"-arch=sm_90a", "--no-cache"}));
+}
+
 TEST(NvrtcSearch, AVariableOverridesEveryPlace) {
   core::Environment environment;
   environment.nvrtc_library = "/opt/libnvrtc.so";

@@ -61,6 +61,21 @@ def test_another_device_by_hand():
         wgrad.DeviceSpec(kind="tpu")
 
 
+def test_part_of_a_device_by_hand():
+    gpu = {"kind": "cuda", "name": "an H200", "arch": 90, "sm_count": 132, "smem_bytes": 232448}
+    part = wgrad.DeviceSpec(**gpu, sm_limit=9)
+    assert part != wgrad.DeviceSpec(**gpu) and "132 SMs, at most 9 a launch" in repr(part)
+    large = problem(m=4096, n=4096)
+    whole = wgrad.DeviceSpec(**gpu)
+    assert ", grid 4, " in wgrad.explain(*tensors(), device=whole, sm_limit=4).candidates[0].plan
+    with pytest.raises(ValueError, match="sm_limit is 4; it must be None: the operands are on a CPU"):
+        wgrad.explain(*tensors(), sm_limit=4)
+    assert ", grid 9, " in wgrad.explain(large, device=part).candidates[0].plan
+    assert ", grid 132, " in wgrad.explain(large, device=whole).candidates[0].plan
+    with pytest.raises(ValueError, match="sm_limit is 3; it must be 0: the device is a CPU"):
+        wgrad.DeviceSpec(kind="cpu", sm_limit=3)
+
+
 def test_a_named_backend():
     cpu = wgrad.devices()[0]
     assert wgrad.support(problem(), device=cpu, backend="reference")

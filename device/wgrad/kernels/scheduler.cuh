@@ -87,7 +87,7 @@ struct Scheduler {
       if (is_past_the_tokens(w)) break;
     }
     source.leave();
-    // Not before: the next launch would take the multiprocessors that this one leaves to others.
+    // From here on the next launch may take the multiprocessors that have none of this one's CTAs.
     arch::launch_dependents();
     w.blocks = -1;
     for (i32 i = 0; i < tiles_at_once(kConfig); ++i) queue.push(w);

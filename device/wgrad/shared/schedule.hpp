@@ -6,6 +6,9 @@
 
 namespace wgrad::shared {
 
+// The largest M, N and T: tiles that reach beyond the end are counted in 32 bits too.
+inline constexpr i32 kMaxExtent = 2147483647 - 511;
+
 // Every expert has the same grid of cluster tiles; experts follow each other in schedule slots
 // (largest k_e first).
 struct TileGrid {
