@@ -239,7 +239,7 @@ TEST(Sm90Plan, RefusesClustersWithoutAKernel) {
   p.tiling = {128, 128, 2, 2};
   EXPECT_EQ(refusal(p, hopper()),
             "cluster_shape_mn is (2, 2) with mma_tiler_mn (128, 128); it must be (1, 1), or (2, 1) "
-            "with two SMs or more, on SM 9.0; the launch has 132");
+            "with two SMs or more, on SM 9.0; a launch may use 132");
 }
 
 TEST(Sm90Plan, RefusesOtherDevices) {
