@@ -15,6 +15,7 @@
 namespace wgrad::device {
 
 inline constexpr u32 kRowChunks = kSwizzleBytes / 16;
+inline constexpr u32 kChunksAtOnce = 4;  // of a row that moves: as many as registers are left for
 
 // How far an operand's rows move to the left.
 struct RowMove {
@@ -116,18 +117,23 @@ struct TokenMove {
 // any tile that has landed, since what would come from there is foreign.
 template <typename Move>
 WGRAD_DEVICE void move_row(u32 tile, u32 next, u32 row, TokenWindow keep, u32 units, Move move) {
-  arch::Chunk c[kRowChunks + 1];
+  const auto load = [&](u32 chunk) {
+    return arch::load_shared(swizzled(chunk < kRowChunks ? tile : next, row, chunk % kRowChunks));
+  };
+  arch::Chunk c[kChunksAtOnce + 1];
+  c[0] = load(units);
 #pragma unroll
-  for (u32 i = 0; i <= kRowChunks; ++i) {
-    const u32 chunk = units + i;
-    c[i] = arch::load_shared(swizzled(chunk < kRowChunks ? tile : next, row, chunk % kRowChunks));
-  }
+  for (u32 from = 0; from < kRowChunks; from += kChunksAtOnce) {
 #pragma unroll
-  for (u32 i = 0; i < kRowChunks; ++i) {
-    const i32 at = i32(i) * kTokenAlignment;
-    arch::Chunk moved = move(c[i], c[i + 1]);
-    if (!keep.has_all(at)) mask_words(moved, keep, at);
-    arch::store_shared(swizzled(tile, row, i), moved);
+    for (u32 i = 0; i < kChunksAtOnce; ++i) c[i + 1] = load(units + from + i + 1);
+#pragma unroll
+    for (u32 i = 0; i < kChunksAtOnce; ++i) {
+      const i32 at = i32(from + i) * kTokenAlignment;
+      arch::Chunk moved = move(c[i], c[i + 1]);
+      if (!keep.has_all(at)) mask_words(moved, keep, at);
+      arch::store_shared(swizzled(tile, row, from + i), moved);
+    }
+    c[0] = c[kChunksAtOnce];
   }
 }
 

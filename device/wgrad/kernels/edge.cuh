@@ -20,20 +20,28 @@ WGRAD_DEVICE void store_element(u64 address, float value) {
   }
 }
 
-// A warp: its 16 rows from `row` on.
+// A warp: its 16 rows from `row` on. The columns lie in one 8-column group of the accumulator, since
+// `first` is a multiple of 16 bytes and less than 16 bytes follow.
 template <Config kConfig, u32 kCount>
 WGRAD_DEVICE void write_edge(const KernelParams& p, const Work& w, i32 row,
                              const float (&d)[kCount]) {
   const i32 first = boxed_columns(kConfig, p.n);
   if (first < w.n0 || first >= w.n0 + kConfig.tile_n) return;
+  const u32 group = u32(first - w.n0) / 8;
+  float of_group[4] = {};
+#pragma unroll
+  for (u32 i = 0; i < kCount; ++i) {
+    if (i / 4 == group) of_group[i % 4] = d[i];
+  }
   const i32 lane = i32(arch::lane_index());
 #pragma unroll
-  for (i32 i = 0; i < i32(kCount); ++i) {
-    const i32 column = w.n0 + i / 4 * 8 + lane % 4 * 2 + i % 2;
-    const i32 r = row + lane / 4 + i % 4 / 2 * 8;
+  for (i32 i = 0; i < 4; ++i) {
+    const i32 column = w.n0 + i32(group) * 8 + lane % 4 * 2 + i % 2;
+    const i32 r = row + lane / 4 + i / 2 * 8;
     if (column < first || column >= p.n || r >= p.m) continue;
     store_element<kConfig>(
-        w.address + u64(i64{r} * p.row_pitch_bytes) + u64(column) * output_bytes(kConfig), d[i]);
+        w.address + u64(i64{r} * p.row_pitch_bytes) + u64(column) * output_bytes(kConfig),
+        of_group[i]);
   }
 }
 
