@@ -19,52 +19,94 @@ TileType tile_type(const plan::CpuConfig& config) {
   return config.native_bf16 ? TileType::kBf16 : TileType::kF32;
 }
 
+/// Rows of an output.
+struct RowRange {
+  std::int64_t begin = 0;
+  std::int64_t count = 0;
+};
+
 /// A block of one expert's output.
 struct Tile {
   std::int64_t expert = 0;
   ExpertPlace place;
-  std::int64_t row = 0;
-  std::int64_t rows = 0;
+  RowRange rows;
   std::int64_t col = 0;
   std::int64_t cols = 0;
 };
 
-/// Experts that have anything to do, those with the most tokens first, so that no long task starts
-/// last; the order has no influence on results.
-struct Schedule {
-  struct Entry {
-    std::int64_t expert;
-    ExpertPlace place;
-  };
-  std::vector<Entry> experts;
+/// What a thread computes of a tile: all of it, or one of `parts` parts.
+struct Task {
+  std::int64_t expert;
+  ExpertPlace place;
+  std::int64_t tile;
+  std::int64_t part;
+  std::int64_t parts;
+};
 
-  Schedule(const Problem& p, const Operands& o) {
+/// The tasks of a run: of the experts that have anything to do, those with the most tokens first,
+/// so that no long task starts last. Tiles that are more than a thread's fair share of the work are
+/// computed in parts. Neither has any influence on results.
+class Schedule {
+ public:
+  /// `tiles` of every expert; each can be computed in up to `most_parts` parts.
+  Schedule(const Problem& p, const Operands& o, const plan::CpuConfig& c, std::int64_t tiles,
+           std::int64_t most_parts) {
     ExpertPlace place;
-    experts.reserve(static_cast<std::size_t>(p.experts));
+    experts_.reserve(static_cast<std::size_t>(p.experts));
     for (std::int64_t e = 0; e < p.experts; ++e) {
       place.tokens = o.offsets[e] - place.begin;
-      if (place.tokens > 0 || !p.accumulate) experts.push_back({e, place});
+      if (place.tokens > 0 || !p.accumulate) experts_.push_back({e, place, 1, 0});
       place.begin += place.tokens;
       if (p.scales) {
         place.scale_begin +=
             scales::scale_columns(place.tokens, p.scales->vec_size, p.scales->layout);
       }
     }
-    std::stable_sort(experts.begin(), experts.end(), [](const Entry& x, const Entry& y) {
+    std::stable_sort(experts_.begin(), experts_.end(), [](const Entry& x, const Entry& y) {
       return x.place.tokens > y.place.tokens;
     });
+    for (Entry& entry : experts_) {
+      if (entry.place.tokens >= c.tile_k) {
+        const std::int64_t fair = c.threads * entry.place.tokens / (place.begin * tiles);
+        entry.parts = std::clamp<std::int64_t>(fair, 1, most_parts);
+      }
+      entry.first = count_;
+      count_ += tiles * entry.parts;
+    }
   }
+
+  std::int64_t count() const { return count_; }
+
+  Task task(std::int64_t index) const {
+    const auto after =
+        std::upper_bound(experts_.begin(), experts_.end(), index,
+                         [](std::int64_t i, const Entry& entry) { return i < entry.first; });
+    const Entry& entry = *std::prev(after);
+    const std::int64_t at = index - entry.first;
+    return {entry.expert, entry.place, at / entry.parts, at % entry.parts, entry.parts};
+  }
+
+ private:
+  struct Entry {
+    std::int64_t expert;
+    ExpertPlace place;
+    std::int64_t parts;  ///< of each tile
+    std::int64_t first;  ///< task
+  };
+  std::int64_t count_ = 0;
+  std::vector<Entry> experts_;
 };
 
-/// One tile's computation, on one thread.
+/// The computation of some of a tile's rows, on one thread.
 class TileTask {
  public:
   TileTask(const Problem& p, const plan::CpuConfig& c, const TileMatmul& matmul, const Operands& o,
-           const Tile& tile)
+           const Tile& tile, const RowRange& part)
       : p_(p),
         c_(c),
         matmul_(matmul),
         tile_(tile),
+        part_(part),
         a_(expert_a(p, o, tile.place)),
         b_(expert_b(p, o, tile.place)),
         out_(output(o)) {}
@@ -81,7 +123,7 @@ class TileTask {
   }
 
  private:
-  TileRegion rows() const { return {tile_.row, tile_.rows, 0, tile_.place.tokens}; }
+  TileRegion rows() const { return {part_.begin, part_.count, 0, tile_.place.tokens}; }
   TileRegion cols() const { return {tile_.col, tile_.cols, 0, tile_.place.tokens}; }
 
   TileOutput output(const Operands& o) const {
@@ -95,7 +137,7 @@ class TileTask {
             ? static_cast<std::uint8_t*>(o.wgrad) + tile_.expert * expert_stride(p_) * size
             : reinterpret_cast<std::uint8_t*>(  // NOLINT(performance-no-int-to-ptr)
                   static_cast<std::uintptr_t>(o.wgrad_ptrs[tile_.expert]));
-    out.base = expert + (tile_.row * out.pitch + tile_.col) * size;
+    out.base = expert + (part_.begin * out.pitch + tile_.col) * size;
     if (p_.scales && p_.scales->global_scale) {
       out.factor = static_cast<double>(o.global_scale_a[tile_.expert]) *
                    static_cast<double>(o.global_scale_b[tile_.expert]);
@@ -106,18 +148,19 @@ class TileTask {
 
   void fill_zeros() const {
     const std::int64_t size = bits(p_.wgrad_dtype) / 8;
-    for (std::int64_t i = 0; i < tile_.rows; ++i) {
+    for (std::int64_t i = 0; i < part_.count; ++i) {
       std::memset(out_.base + i * out_.pitch * size, 0,
                   static_cast<std::size_t>(tile_.cols * size));
     }
   }
 
+  /// The whole tile's, whoever computes it.
   ExponentShift exponent_shift() const {
     if (!p_.scales || p_.scales->dtype != DType::kE8m0) return {};
     const int vec = p_.scales->vec_size;
     const std::int64_t k = tile_.place.tokens;
     return choose_shift(
-        scan_exponents(a_, vec, tile_.row, tile_.rows, k), element_range(p_.a_dtype),
+        scan_exponents(a_, vec, tile_.rows.begin, tile_.rows.count, k), element_range(p_.a_dtype),
         scan_exponents(b_, vec, tile_.col, tile_.cols, k), element_range(p_.b_dtype), k);
   }
 
@@ -145,8 +188,19 @@ class TileTask {
       const std::int64_t k = c_.native_bf16 ? round_up(step, plan::kTokenStep) : step;
       const TileFactor factor_a = a.factor(token, step);
       const TileFactor factor_b = b.factor(token, step);
-      matmul_.multiply({tile_.rows, tile_.cols, k}, factor_a, factor_b, c, ldc, token > 0);
+      for (std::int64_t row = 0; row < part_.count; row += c_.call_m) {
+        const std::int64_t rows = std::min(c_.call_m, part_.count - row);
+        matmul_.multiply({rows, tile_.cols, k}, rows_from(factor_a, row, k), factor_b,
+                         c + row * ldc, ldc, token > 0);
+      }
     }
+  }
+
+  /// Factor A, of k tokens, without its first rows.
+  TileFactor rows_from(const TileFactor& a, std::int64_t row, std::int64_t k) const {
+    if (c_.native_bf16) return {static_cast<const std::uint16_t*>(a.data) + row * k, a.ld, a.major};
+    const std::int64_t pitch = a.major == Major::kK ? a.ld : 1;
+    return {static_cast<const float*>(a.data) + row * pitch, a.ld, a.major};
   }
 
   /// Native matmuls are compiled for each depth: whole tiles, multiples of kTokenStep, and a rest
@@ -161,7 +215,7 @@ class TileTask {
     const StoreLine line = store_line(out_.dtype, out_.accumulate,
                                       out_.scaled ? scaling_for(out_.factor) : Scaling::kNone);
     const std::int64_t size = bits(out_.dtype) / 8;
-    for (std::int64_t i = 0; i < tile_.rows; ++i) {
+    for (std::int64_t i = 0; i < part_.count; ++i) {
       line(c + i * ldc, out_.factor, out_.base + i * out_.pitch * size, tile_.cols);
     }
   }
@@ -170,10 +224,19 @@ class TileTask {
   const plan::CpuConfig& c_;
   const TileMatmul& matmul_;
   const Tile& tile_;
+  RowRange part_;
   ExpertOperand a_;
   ExpertOperand b_;
   TileOutput out_;
 };
+
+/// Whole calls; the last parts may have fewer, or none.
+RowRange part_of(const RowRange& rows, const Task& task, std::int64_t call_m) {
+  const std::int64_t calls = ceil_div(rows.count, call_m);
+  const std::int64_t each = ceil_div(calls, task.parts) * call_m;
+  const std::int64_t begin = std::min(task.part * each, rows.count);
+  return {rows.begin + begin, std::min(each, rows.count - begin)};
+}
 
 std::uint8_t* thread_scratch(std::int64_t bytes) {
   thread_local AlignedBuffer buffer;
@@ -190,20 +253,23 @@ GroupedMatmul::GroupedMatmul(const Problem& problem, const plan::CpuConfig& conf
     : problem_(problem), config_(config), matmul_(std::move(matmul)) {}
 
 void GroupedMatmul::run(const Operands& operands) const {
-  const Schedule schedule(problem_, operands);
-  const std::int64_t tiles_m = ceil_div(problem_.m, config_.tile_m);
   const std::int64_t tiles_n = ceil_div(problem_.n, config_.tile_n);
-  const std::int64_t tiles = tiles_m * tiles_n;
+  const std::int64_t tiles = ceil_div(problem_.m, config_.tile_m) * tiles_n;
+  const Schedule schedule(problem_, operands, config_, tiles,
+                          ceil_div(config_.tile_m, config_.call_m));
   const std::int64_t bytes = plan::scratch(config_, problem_).total_bytes();
-  const auto count = static_cast<std::int64_t>(schedule.experts.size()) * tiles;
-  run_tasks(count, config_.threads, [&](std::int64_t task) {
-    const auto& entry = schedule.experts[static_cast<std::size_t>(task / tiles)];
-    Tile tile{entry.expert, entry.place, 0, 0, 0, 0};
-    tile.row = task % tiles / tiles_n * config_.tile_m;
-    tile.col = task % tiles % tiles_n * config_.tile_n;
-    tile.rows = std::min(config_.tile_m, problem_.m - tile.row);
-    tile.cols = std::min(config_.tile_n, problem_.n - tile.col);
-    TileTask(problem_, config_, *matmul_, operands, tile).compute(thread_scratch(bytes));
+  run_tasks(schedule.count(), config_.threads, [&](std::int64_t index) {
+    const Task task = schedule.task(index);
+    const std::int64_t row = task.tile / tiles_n * config_.tile_m;
+    const std::int64_t col = task.tile % tiles_n * config_.tile_n;
+    const Tile tile{task.expert,
+                    task.place,
+                    {row, std::min(config_.tile_m, problem_.m - row)},
+                    col,
+                    std::min(config_.tile_n, problem_.n - col)};
+    const RowRange part = part_of(tile.rows, task, config_.call_m);
+    if (part.count <= 0) return;
+    TileTask(problem_, config_, *matmul_, operands, tile, part).compute(thread_scratch(bytes));
   });
 }
 

@@ -49,6 +49,14 @@ std::int64_t tile_depth(std::int64_t tile, bool native, std::int64_t l2) {
   return std::clamp<std::int64_t>(depth / 64 * 64, 128, 512);
 }
 
+/// A single expert may have all the tokens: where it makes few tiles, threads share them by halves.
+/// Elsewhere whole tiles, which cost fewer calls.
+std::int64_t call_rows(const Problem& p, const CpuConfig& c) {
+  constexpr std::int64_t kFewTiles = 4;
+  const std::int64_t tiles = ceil_div(p.m, c.tile_m) * ceil_div(p.n, c.tile_n);
+  return tiles <= kFewTiles ? round_up(ceil_div(c.tile_m, 2), 16) : c.tile_m;
+}
+
 }  // namespace
 
 CpuConfig plan_cpu(const Problem& p, const DeviceSpec& device) {
@@ -59,6 +67,7 @@ CpuConfig plan_cpu(const Problem& p, const DeviceSpec& device) {
   config.tile_m = even_tile(p.m, widest);
   config.tile_n = even_tile(p.n, widest);
   config.tile_k = tile_depth(widest, config.native_bf16, l2);
+  config.call_m = call_rows(p, config);
   config.threads = std::max(device.threads, 1);
   return config;
 }

@@ -9,12 +9,14 @@
 
 namespace wgrad::plan {
 
-/// One task computes a (tile_m, tile_n) block of one expert's output on one thread, `tile_k` tokens
-/// at a time. Tile sizes never depend on threads, experts or tokens, so neither do results.
+/// A (tile_m, tile_n) block of one expert's output is computed `tile_k` tokens at a time, in
+/// library calls of `call_m` rows; by one thread, or by several, each some of the calls. Tiles and
+/// calls never depend on threads, experts or tokens, so neither do results.
 struct CpuConfig {
   std::int64_t tile_m = 0;
   std::int64_t tile_n = 0;
   std::int64_t tile_k = 0;
+  std::int64_t call_m = 0;
   int threads = 1;
   bool native_bf16 =
       false;  ///< the library multiplies bf16 here; else tiles are widened to float32

@@ -98,6 +98,24 @@ TEST(GroupedMatmul, BitsDoNotDependOnTheThreadCount) {
   }
 }
 
+/// One expert has nearly all tokens, and 2 x 2 tiles: threads share each of them.
+TEST(GroupedMatmul, BitsDoNotDependOnWhoSharesATile) {
+  for (const NamedFormat& format : formats()) {
+    Case c;
+    c.problem = problem_of(format, 296, 264);
+    c.counts = fit_counts(c.problem, {0, 1, 700, 30, 0});
+    c.slack = 6;
+    c.data = DataKind::kNormal;
+    c.problem.wgrad_dtype = DType::kF32;
+    const CaseData data(c);
+    const Bytes one = run_once(prepare(problem(c), this_cpu(1).device), data);
+    for (const int threads : {4, 12, 16}) {
+      EXPECT_TRUE(one == run_once(prepare(problem(c), this_cpu(threads).device), data))
+          << format.name << " with " << threads << " threads";
+    }
+  }
+}
+
 TEST(GroupedMatmul, AnExpertsBitsDoNotDependOnTheOthers) {
   Case whole = tiled_case();
   whole.counts = {300, 70};

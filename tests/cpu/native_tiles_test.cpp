@@ -2,6 +2,11 @@
 // the library's matmul, so that what surrounds it is tested everywhere.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <utility>
 #include <vector>
 
 #include "cpu/encodings.hpp"
@@ -55,6 +60,7 @@ plan::CpuConfig native_config() {
   plan::CpuConfig config;
   config.tile_m = config.tile_n = 48;
   config.tile_k = 64;
+  config.call_m = 16;
   config.threads = 2;
   config.native_bf16 = true;
   return config;
@@ -100,6 +106,49 @@ TEST(NativeTiles, ExtremeScalesNeverMeetAFlushedSubnormal) {
     };
     EXPECT_TRUE(conforms(c)) << format.name;
   }
+}
+
+/// Multiplies nothing; waits in its first calls until `wanted` threads are there at once.
+class MeetingMatmul final : public TileMatmul {
+ public:
+  explicit MeetingMatmul(int wanted, int& most) : wanted_(wanted), most_(most) {}
+
+  CellOrder b_order() const noexcept override { return CellOrder::kRows; }
+
+  void multiply(const TileExtents& /*extents*/, const TileFactor& /*a*/, const TileFactor& /*b*/,
+                float* /*c*/, std::int64_t /*ldc*/, bool /*add*/) const override {
+    std::unique_lock lock(mutex_);
+    most_ = std::max(most_, ++inside_);
+    met_.notify_all();
+    met_.wait_for(lock, std::chrono::seconds(5), [&] { return most_ >= wanted_; });
+    --inside_;
+  }
+
+ private:
+  const int wanted_;
+  int& most_;
+  mutable int inside_ = 0;
+  mutable std::mutex mutex_;
+  mutable std::condition_variable met_;
+};
+
+int threads_at_once(std::vector<std::int64_t> counts, int threads) {
+  test::Case c;
+  c.problem = test::problem_of(test::formats().front(), 96, 48);
+  c.counts = std::move(counts);
+  plan::CpuConfig config = native_config();
+  config.threads = threads;
+  int most = 0;
+  const test::CaseData data(c);
+  const GroupedMatmul matmul(problem(c), config, std::make_unique<MeetingMatmul>(threads, most));
+  test::Instance instance(data, test::host_device());
+  matmul.run(instance.operands());
+  return most;
+}
+
+TEST(NativeTiles, ThreadsShareTheTilesOfTheOneExpertWithTokens) {
+  EXPECT_EQ(threads_at_once({0, 640, 0}, 6), 6);  // two tiles, each of three calls
+  EXPECT_EQ(threads_at_once({0, 640, 0}, 4), 4);
 }
 
 }  // namespace

@@ -47,6 +47,16 @@ TEST(CpuPlan, TilesCoverTheOutputEvenly) {
   }
 }
 
+TEST(CpuPlan, CallsHalveTheTilesOfSmallOutputs) {
+  for (const bool native : {false, true}) {
+    EXPECT_EQ(plan_cpu(problem(512, 512), cpu(2, native)).call_m, 128);
+    EXPECT_EQ(plan_cpu(problem(352, 352), cpu(2, native)).call_m, 96);
+    EXPECT_EQ(plan_cpu(problem(16, 512), cpu(2, native)).call_m, 16);
+    const CpuConfig large = plan_cpu(problem(4096, 4096), cpu(2, native));
+    EXPECT_EQ(large.call_m, large.tile_m);
+  }
+}
+
 TEST(CpuPlan, ScratchIsBoundedWhateverTheShape) {
   for (const bool native : {false, true}) {
     for (const Major major : {Major::kK, Major::kMn}) {
