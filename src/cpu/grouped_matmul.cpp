@@ -44,34 +44,28 @@ struct Task {
 };
 
 /// The tasks of a run: of the experts that have anything to do, those with the most tokens first,
-/// so that no long task starts last. Tiles that are more than a thread's fair share of the work are
-/// computed in parts. Neither has any influence on results.
+/// so that no long task starts last. Threads share a tile that is more than a thread's fair share
+/// of the work, or of the last tiles, if these are fewer than threads. None of this has any
+/// influence on results.
 class Schedule {
  public:
-  /// `tiles` of every expert; each can be computed in up to `most_parts` parts.
-  Schedule(const Problem& p, const Operands& o, const plan::CpuConfig& c, std::int64_t tiles,
-           std::int64_t most_parts) {
-    ExpertPlace place;
-    experts_.reserve(static_cast<std::size_t>(p.experts));
-    for (std::int64_t e = 0; e < p.experts; ++e) {
-      place.tokens = o.offsets[e] - place.begin;
-      if (place.tokens > 0 || !p.accumulate) experts_.push_back({e, place, 1, 0});
-      place.begin += place.tokens;
-      if (p.scales) {
-        place.scale_begin +=
-            scales::scale_columns(place.tokens, p.scales->vec_size, p.scales->layout);
-      }
-    }
-    std::stable_sort(experts_.begin(), experts_.end(), [](const Entry& x, const Entry& y) {
-      return x.place.tokens > y.place.tokens;
-    });
-    for (Entry& entry : experts_) {
-      if (entry.place.tokens >= c.tile_k) {
-        const std::int64_t fair = c.threads * entry.place.tokens / (place.begin * tiles);
-        entry.parts = std::clamp<std::int64_t>(fair, 1, most_parts);
+  /// `tiles` of every expert.
+  Schedule(const Problem& p, const Operands& o, const plan::CpuConfig& c, std::int64_t tiles) {
+    const std::int64_t tokens = collect(p, o);
+    const auto is_short = [&](const Entry& entry) { return entry.place.tokens < c.tile_k; };
+    const std::int64_t long_tiles =
+        tiles * (std::find_if(experts_.begin(), experts_.end(), is_short) - experts_.begin());
+    const std::int64_t last = long_tiles % c.threads;
+    for (std::int64_t i = 0; Entry & entry : experts_) {
+      if (!is_short(entry)) {
+        const std::int64_t fair = c.threads * entry.place.tokens / (tokens * tiles);
+        const std::int64_t idle = i + last >= long_tiles ? c.threads / last : 1;
+        entry.parts = std::clamp<std::int64_t>(
+            std::max(fair, idle), 1, ceil_div(c.tile_m, plan::call_rows(c, entry.place.tokens)));
       }
       entry.first = count_;
       count_ += tiles * entry.parts;
+      i += tiles;
     }
   }
 
@@ -93,6 +87,26 @@ class Schedule {
     std::int64_t parts;  ///< of each tile
     std::int64_t first;  ///< task
   };
+
+  /// The experts that have anything to do, in order; returns the tokens of all.
+  std::int64_t collect(const Problem& p, const Operands& o) {
+    ExpertPlace place;
+    experts_.reserve(static_cast<std::size_t>(p.experts));
+    for (std::int64_t e = 0; e < p.experts; ++e) {
+      place.tokens = o.offsets[e] - place.begin;
+      if (place.tokens > 0 || !p.accumulate) experts_.push_back({e, place, 1, 0});
+      place.begin += place.tokens;
+      if (p.scales) {
+        place.scale_begin +=
+            scales::scale_columns(place.tokens, p.scales->vec_size, p.scales->layout);
+      }
+    }
+    std::stable_sort(experts_.begin(), experts_.end(), [](const Entry& x, const Entry& y) {
+      return x.place.tokens > y.place.tokens;
+    });
+    return place.begin;
+  }
+
   std::int64_t count_ = 0;
   std::vector<Entry> experts_;
 };
@@ -188,8 +202,9 @@ class TileTask {
       const std::int64_t k = c_.native_bf16 ? round_up(step, plan::kTokenStep) : step;
       const TileFactor factor_a = a.factor(token, step);
       const TileFactor factor_b = b.factor(token, step);
-      for (std::int64_t row = 0; row < part_.count; row += c_.call_m) {
-        const std::int64_t rows = std::min(c_.call_m, part_.count - row);
+      const std::int64_t most = plan::call_rows(c_, tile_.place.tokens);
+      for (std::int64_t row = 0; row < part_.count; row += most) {
+        const std::int64_t rows = std::min(most, part_.count - row);
         matmul_.multiply({rows, tile_.cols, k}, rows_from(factor_a, row, k), factor_b,
                          c + row * ldc, ldc, token > 0);
       }
@@ -231,9 +246,9 @@ class TileTask {
 };
 
 /// Whole calls; the last parts may have fewer, or none.
-RowRange part_of(const RowRange& rows, const Task& task, std::int64_t call_m) {
-  const std::int64_t calls = ceil_div(rows.count, call_m);
-  const std::int64_t each = ceil_div(calls, task.parts) * call_m;
+RowRange part_of(const RowRange& rows, const Task& task, std::int64_t call_rows) {
+  const std::int64_t calls = ceil_div(rows.count, call_rows);
+  const std::int64_t each = ceil_div(calls, task.parts) * call_rows;
   const std::int64_t begin = std::min(task.part * each, rows.count);
   return {rows.begin + begin, std::min(each, rows.count - begin)};
 }
@@ -255,8 +270,7 @@ GroupedMatmul::GroupedMatmul(const Problem& problem, const plan::CpuConfig& conf
 void GroupedMatmul::run(const Operands& operands) const {
   const std::int64_t tiles_n = ceil_div(problem_.n, config_.tile_n);
   const std::int64_t tiles = ceil_div(problem_.m, config_.tile_m) * tiles_n;
-  const Schedule schedule(problem_, operands, config_, tiles,
-                          ceil_div(config_.tile_m, config_.call_m));
+  const Schedule schedule(problem_, operands, config_, tiles);
   const std::int64_t bytes = plan::scratch(config_, problem_).total_bytes();
   run_tasks(schedule.count(), config_.threads, [&](std::int64_t index) {
     const Task task = schedule.task(index);
@@ -267,7 +281,7 @@ void GroupedMatmul::run(const Operands& operands) const {
                     {row, std::min(config_.tile_m, problem_.m - row)},
                     col,
                     std::min(config_.tile_n, problem_.n - col)};
-    const RowRange part = part_of(tile.rows, task, config_.call_m);
+    const RowRange part = part_of(tile.rows, task, plan::call_rows(config_, task.place.tokens));
     if (part.count <= 0) return;
     TileTask(problem_, config_, *matmul_, operands, tile, part).compute(thread_scratch(bytes));
   });

@@ -22,39 +22,38 @@ std::int64_t padded_ld(std::int64_t floats) {
   return round_up(floats, kPerLine) + kPerLine;
 }
 
+constexpr std::int64_t kSmallTile = 256;
+
 std::int64_t l2_of(const DeviceSpec& device) {
   constexpr std::int64_t kUsualL2 = 512 << 10;
   return device.l2_bytes > 0 ? device.l2_bytes : kUsualL2;
 }
 
+/// Native multiplication is so quick that sums must not leave the second-level cache.
+std::int64_t large_tile(bool native, std::int64_t l2) {
+  constexpr std::int64_t kRoomForLargeSums = 2 << 20;
+  if (!native) return 384;
+  return l2 >= kRoomForLargeSums ? 512 : kSmallTile;
+}
+
 /// Every operand element is decoded once for each tile that needs it and takes part in as many
 /// multiplications as the tile is wide: wide tiles make decoding cheap. An output too small for
-/// kTilesPerExpert of them gets smaller ones, so that a single expert still feeds several threads.
-/// Native multiplication is so quick that sums must not leave the second-level cache.
-std::int64_t widest_tile(const Problem& p, bool native, std::int64_t l2) {
-  constexpr std::int64_t kSmall = 256;
+/// kTilesPerExpert of them gets narrower ones, so that a single expert still feeds several threads.
+std::int64_t widest_tile(const Problem& p, std::int64_t large) {
   constexpr std::int64_t kTilesPerExpert = 8;
-  constexpr std::int64_t kRoomForLargeSums = 2 << 20;
-  const std::int64_t large = !native ? 384 : l2 >= kRoomForLargeSums ? 512 : kSmall;
   const std::int64_t tiles = ceil_div(p.m, large) * ceil_div(p.n, large);
-  return tiles >= kTilesPerExpert ? large : kSmall;
+  return tiles >= kTilesPerExpert ? large : kSmallTile;
 }
 
-/// As deep as leaves one float32 operand tile in the second-level cache while the library packs it,
-/// or both packed tiles and the sums in three quarters of it; deeper tiles pass over the sums less
-/// often.
-std::int64_t tile_depth(std::int64_t tile, bool native, std::int64_t l2) {
-  const std::int64_t depth =
-      native ? (l2 * 3 / 4 - tile * tile * 4) / (2 * tile * 2) : l2 / (tile * 4);
-  return std::clamp<std::int64_t>(depth / 64 * 64, 128, 512);
+/// As deep as leaves both packed tiles and the sums in three quarters of the second-level cache;
+/// deeper tiles pass over the sums less often.
+std::int64_t native_depth(const CpuConfig& c, std::int64_t l2) {
+  return (l2 * 3 / 4 - c.tile_m * c.tile_n * 4) / ((c.tile_m + c.tile_n) * 2);
 }
 
-/// A single expert may have all the tokens: where it makes few tiles, threads share them by halves.
-/// Elsewhere whole tiles, which cost fewer calls.
-std::int64_t call_rows(const Problem& p, const CpuConfig& c) {
-  constexpr std::int64_t kFewTiles = 4;
-  const std::int64_t tiles = ceil_div(p.m, c.tile_m) * ceil_div(p.n, c.tile_n);
-  return tiles <= kFewTiles ? round_up(ceil_div(c.tile_m, 2), 16) : c.tile_m;
+/// As deep as leaves one float32 operand tile in the second-level cache while the library packs it.
+std::int64_t widened_depth(std::int64_t widest, std::int64_t l2) {
+  return l2 / (widest * 4);
 }
 
 }  // namespace
@@ -63,13 +62,21 @@ CpuConfig plan_cpu(const Problem& p, const DeviceSpec& device) {
   CpuConfig config;
   config.native_bf16 = (device.avx512_bf16 || device.amx_bf16) && p.a_dtype != DType::kF16;
   const std::int64_t l2 = l2_of(device);
-  const std::int64_t widest = widest_tile(p, config.native_bf16, l2);
-  config.tile_m = even_tile(p.m, widest);
+  const std::int64_t large = large_tile(config.native_bf16, l2);
+  const std::int64_t widest = widest_tile(p, large);
+  config.tile_m = even_tile(p.m, config.native_bf16 ? large : widest);
   config.tile_n = even_tile(p.n, widest);
-  config.tile_k = tile_depth(widest, config.native_bf16, l2);
-  config.call_m = call_rows(p, config);
+  config.call_m = even_tile(config.tile_m, config.native_bf16 ? kSmallTile : widest);
+  const std::int64_t depth =
+      config.native_bf16 ? native_depth(config, l2) : widened_depth(widest, l2);
+  config.tile_k = std::clamp<std::int64_t>(depth / 64 * 64, 128, 512);
   config.threads = std::max(device.threads, 1);
   return config;
+}
+
+std::int64_t call_rows(const CpuConfig& c, std::int64_t tokens) {
+  constexpr std::int64_t kLongExpert = 8;  // steps of tile_k: smaller calls cost little there
+  return tokens < kLongExpert * c.tile_k ? c.call_m : round_up(ceil_div(c.call_m, 2), 16);
 }
 
 CpuScratch scratch(const CpuConfig& c, const Problem& p) {

@@ -10,13 +10,14 @@
 namespace wgrad::plan {
 
 /// A (tile_m, tile_n) block of one expert's output is computed `tile_k` tokens at a time, in
-/// library calls of `call_m` rows; by one thread, or by several, each some of the calls. Tiles and
-/// calls never depend on threads, experts or tokens, so neither do results.
+/// library calls of call_rows() rows; by one thread, or by several, each some of the calls. Tiles
+/// never depend on threads, experts or tokens, nor calls on other experts' tokens, so neither do
+/// results.
 struct CpuConfig {
   std::int64_t tile_m = 0;
   std::int64_t tile_n = 0;
   std::int64_t tile_k = 0;
-  std::int64_t call_m = 0;
+  std::int64_t call_m = 0;  ///< rows of a call for an expert with few tokens
   int threads = 1;
   bool native_bf16 =
       false;  ///< the library multiplies bf16 here; else tiles are widened to float32
@@ -26,6 +27,10 @@ struct CpuConfig {
 
 /// The best configuration for `problem` on a CPU `device`.
 CpuConfig plan_cpu(const Problem& problem, const DeviceSpec& device);
+
+/// Rows that one library call multiplies for an expert with `tokens`: fewer for an expert so long
+/// that it may be the only one at work while threads are idle. A thread computes whole calls.
+std::int64_t call_rows(const CpuConfig& config, std::int64_t tokens);
 
 /// Native tiles are multiples of this many tokens deep, the last one padded with zeros.
 constexpr std::int64_t kTokenStep = 32;

@@ -47,14 +47,16 @@ TEST(CpuPlan, TilesCoverTheOutputEvenly) {
   }
 }
 
-TEST(CpuPlan, CallsHalveTheTilesOfSmallOutputs) {
-  for (const bool native : {false, true}) {
-    EXPECT_EQ(plan_cpu(problem(512, 512), cpu(2, native)).call_m, 128);
-    EXPECT_EQ(plan_cpu(problem(352, 352), cpu(2, native)).call_m, 96);
-    EXPECT_EQ(plan_cpu(problem(16, 512), cpu(2, native)).call_m, 16);
-    const CpuConfig large = plan_cpu(problem(4096, 4096), cpu(2, native));
-    EXPECT_EQ(large.call_m, large.tile_m);
-  }
+TEST(CpuPlan, CallsHaveFewerRowsForLongExperts) {
+  const CpuConfig native = plan_cpu(problem(512, 512), cpu(2, true));
+  EXPECT_EQ(native.tile_m, 512);
+  EXPECT_EQ(native.tile_n, 256);
+  EXPECT_EQ(call_rows(native, 100), 256);
+  EXPECT_EQ(call_rows(native, 100000), 128);
+  const CpuConfig widened = plan_cpu(problem(352, 352), cpu(2, false));
+  EXPECT_EQ(call_rows(widened, 100), 176);
+  EXPECT_EQ(call_rows(widened, 100000), 96);
+  EXPECT_EQ(call_rows(plan_cpu(problem(16, 512), cpu(2, true)), 100000), 16);
 }
 
 TEST(CpuPlan, ScratchIsBoundedWhateverTheShape) {
