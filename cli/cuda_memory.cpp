@@ -25,6 +25,10 @@ struct Driver {
   int (*to_device)(Address, const void*, std::size_t) = nullptr;
   int (*to_host)(void*, Address, std::size_t) = nullptr;
   int (*synchronize)() = nullptr;
+  int (*create_event)(void**, unsigned) = nullptr;
+  int (*destroy_event)(void*) = nullptr;
+  int (*record_event)(void*, void*) = nullptr;
+  int (*elapsed)(float*, void*, void*) = nullptr;
 
   Driver() {
     void* library = dlopen("libcuda.so.1", RTLD_NOW);
@@ -45,6 +49,10 @@ struct Driver {
     find(to_device, "cuMemcpyHtoD_v2");
     find(to_host, "cuMemcpyDtoH_v2");
     find(synchronize, "cuCtxSynchronize");
+    find(create_event, "cuEventCreate");
+    find(destroy_event, "cuEventDestroy_v2");
+    find(record_event, "cuEventRecord");
+    find(elapsed, "cuEventElapsedTime");
   }
 };
 
@@ -61,8 +69,11 @@ class CudaMemory final : public Memory {
     void* context = nullptr;
     check(driver_.retain(&context, device), "cuDevicePrimaryCtxRetain");
     check(driver_.use(context), "cuCtxSetCurrent");
+    check(driver_.create_event(&begin_, 0), "cuEventCreate");
+    check(driver_.create_event(&end_, 0), "cuEventCreate");
   }
   ~CudaMemory() override {
+    for (void* event : {begin_, end_}) driver_.destroy_event(event);
     for (const auto& [host, mirror] : mirrors_) driver_.release(mirror);
   }
 
@@ -83,10 +94,21 @@ class CudaMemory final : public Memory {
     check(driver_.to_host(host.data(), mirrors_.at(host.data()), host.size()), "cuMemcpyDtoH");
   }
   void wait() override { check(driver_.synchronize(), "the kernel"); }
+  double milliseconds(const std::function<void()>& work) override {
+    check(driver_.record_event(begin_, stream()), "cuEventRecord");
+    work();
+    check(driver_.record_event(end_, stream()), "cuEventRecord");
+    wait();
+    float elapsed = 0;
+    check(driver_.elapsed(&elapsed, begin_, end_), "cuEventElapsedTime");
+    return elapsed;
+  }
   void* stream() override { return nullptr; }
 
  private:
   Driver driver_;
+  void* begin_ = nullptr;
+  void* end_ = nullptr;
   std::map<const void*, Address> mirrors_;
 };
 

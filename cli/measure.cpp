@@ -1,7 +1,6 @@
 #include "cli/measure.hpp"
 
 #include <algorithm>
-#include <chrono>
 
 namespace wgrad::cli {
 
@@ -9,12 +8,7 @@ std::vector<double> measure(const Executable& executable, const Workload& worklo
                             int repeats) {
   std::vector<double> times;
   for (int repeat = 0; repeat < repeats; ++repeat) {
-    const auto start = std::chrono::steady_clock::now();
-    executable.run(workload.device_operands());
-    memory.wait();
-    const std::chrono::duration<double, std::milli> elapsed =
-        std::chrono::steady_clock::now() - start;
-    times.push_back(elapsed.count());
+    times.push_back(memory.milliseconds([&] { executable.run(workload.device_operands()); }));
   }
   return times;
 }

@@ -8,7 +8,7 @@
 
 namespace wgrad::cli {
 
-/// Milliseconds of `repeats` runs, one after another.
+/// Milliseconds of `repeats` runs, one after another: the wall's on a CPU, the GPU's on a GPU.
 std::vector<double> measure(const Executable& executable, const Workload& workload, Memory& memory,
                             int repeats);
 

@@ -1,8 +1,6 @@
 #include "cli/memory.hpp"
 
-#include <fmt/format.h>
-
-#include "wgrad/errors.hpp"
+#include <chrono>
 
 namespace wgrad::cli {
 namespace {
@@ -13,17 +11,19 @@ class HostMemory final : public Memory {
   void push(std::span<std::byte>) override {}
   void pull(std::span<std::byte>) override {}
   void wait() override {}
+  double milliseconds(const std::function<void()>& work) override {
+    const auto start = std::chrono::steady_clock::now();
+    work();
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+        .count();
+  }
   void* stream() override { return nullptr; }
 };
 
 }  // namespace
 
-std::unique_ptr<Memory> memory_of(const DeviceSpec& device) {
-  if (device.kind == DeviceKind::kCpu) return std::make_unique<HostMemory>();
-  throw RuntimeError(
-      fmt::format("wgrad: device is {}; it must be a CPU: `wgrad run` places data in host memory "
-                  "only (use `wgrad explain --device` to read a GPU's plan)",
-                  device.name));
+std::unique_ptr<Memory> host_memory() {
+  return std::make_unique<HostMemory>();
 }
 
 }  // namespace wgrad::cli

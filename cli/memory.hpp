@@ -3,10 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
-
-#include "wgrad/device_spec.hpp"
 
 namespace wgrad::cli {
 
@@ -25,11 +24,12 @@ class Memory {
   virtual void pull(std::span<std::byte> host) = 0;
   /// Returns when the work queued on stream() is done.
   virtual void wait() = 0;
+  /// Milliseconds that `work` takes, which may queue on stream(); returns when it is done.
+  virtual double milliseconds(const std::function<void()>& work) = 0;
   /// The value for Operands::stream.
   virtual void* stream() = 0;
 };
 
-/// The memory that `device` computes in. Throws RuntimeError for a device this program cannot feed.
-std::unique_ptr<Memory> memory_of(const DeviceSpec& device);
+std::unique_ptr<Memory> host_memory();
 
 }  // namespace wgrad::cli

@@ -7,20 +7,21 @@
 
 #include "bench/token_counts.hpp"
 #include "cli/measure.hpp"
-#include "cli/memory.hpp"
+#include "cli/place.hpp"
 #include "cli/progress.hpp"
 #include "cli/run_report.hpp"
 #include "cli/scaling.hpp"
 #include "cli/workload.hpp"
 #include "wgrad/device_spec.hpp"
+#include "wgrad/errors.hpp"
 #include "wgrad/executable.hpp"
 
 namespace wgrad::cli {
 namespace {
 
-Row run_one(const RunFlags& flags, const ShapeChoice& choice, const DeviceSpec& device,
+Row run_one(const RunFlags& flags, const ShapeChoice& choice, Place& place,
             const std::function<void(const char*)>& stage) {
-  const double budget = flop_budget(flags.backend, device.threads);
+  const double budget = flop_budget(flags.backend, place.device.threads);
   const double factor =
       scale_factor(flags.problem, choice.named).value_or(automatic_factor(choice.shape, budget));
   const bench::Shape shape = choice.counts.empty() ? scaled(choice.shape, factor) : choice.shape;
@@ -28,7 +29,7 @@ Row run_one(const RunFlags& flags, const ShapeChoice& choice, const DeviceSpec& 
   row.shape = choice.shape.name;
   row.scale = factor;
   const Problem problem = make_problem(flags.problem, shape);
-  const Executable executable = prepare(problem, device, {.backend = flags.backend});
+  const Executable executable = prepare(problem, place.device, {.backend = flags.backend});
   row.backend = executable.backend();
   row.plan = executable.plan();
 
@@ -37,8 +38,8 @@ Row run_one(const RunFlags& flags, const ShapeChoice& choice, const DeviceSpec& 
   const auto counts = choice.counts.empty()
                           ? bench::token_counts(shape, flags.problem.seed, multiple)
                           : choice.counts;
-  const std::unique_ptr<Memory> memory = memory_of(device);
-  Workload workload(problem, counts, flags.problem.seed, device.threads, *memory);
+  const int threads = flags.threads > 0 ? flags.threads : cpu_device().threads;
+  Workload workload(problem, counts, flags.problem.seed, threads, *place.memory);
   row.problem = workload.problem();
   stage("running once");
   executable.run(workload.device_operands());
@@ -46,25 +47,26 @@ Row run_one(const RunFlags& flags, const ShapeChoice& choice, const DeviceSpec& 
   workload.fetch_outputs();
   row.check = check(workload, flags.samples, flags.problem.seed);
   stage("timing");
-  row.times_ms = measure(executable, workload, *memory, flags.repeat);
+  row.times_ms = measure(executable, workload, *place.memory, flags.repeat);
   return row;
 }
 
 int run(const RunFlags& flags, std::ostream& out, std::ostream& err) {
-  DeviceSpec device = cpu_device();
-  if (flags.threads > 0) device.threads = flags.threads;
+  if (flags.gpu != 0 && flags.backend != "cuda")
+    throw ValueError("wgrad: --gpu is given; it is for --backend cuda");
+  Place place = place_of({flags.backend, flags.threads, flags.gpu, 0});
   const std::vector<ShapeChoice> choices = chosen_shapes(flags.problem);
   std::vector<Row> rows;
   {
     Progress progress(err, stderr_is_terminal());
     for (const ShapeChoice& choice : choices) {
-      rows.push_back(run_one(flags, choice, device, [&](const char* stage) {
+      rows.push_back(run_one(flags, choice, place, [&](const char* stage) {
         progress.show(fmt::format("[{}/{}] {}: {}", rows.size() + 1, choices.size(),
                                   choice.shape.name, stage));
       }));
     }
   }
-  return report(flags, rows, device, out, err);
+  return report(flags, rows, place.device, out, err);
 }
 
 }  // namespace
@@ -74,7 +76,10 @@ void add_run_command(CLI::App& app, std::function<int()>& command, std::ostream&
   const auto flags = std::make_shared<RunFlags>();
   CLI::App* sub = app.add_subcommand("run", "Time problems and check them against the oracle");
   add_problem_flags(*sub, flags->problem);
-  sub->add_option("--backend", flags->backend, "A backend by name; wgrad chooses otherwise");
+  sub->add_option("--backend", flags->backend,
+                  "cpu (where built, the default), reference, cuda, or emu (an emulated GPU)");
+  sub->add_option("--gpu", flags->gpu, "Ordinal of the CUDA device (0)")
+      ->check(CLI::NonNegativeNumber);
   sub->add_option("--threads", flags->threads, "CPU threads (all)")->check(CLI::PositiveNumber);
   sub->add_option("--repeat", flags->repeat, "Timed runs of each shape (5)")
       ->check(CLI::PositiveNumber);

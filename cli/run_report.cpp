@@ -35,15 +35,22 @@ void print_table(const std::vector<Row>& rows, std::ostream& out) {
   out << table.text();
 }
 
+std::string size_of(const DeviceSpec& device) {
+  const bool gpu = device.kind == DeviceKind::kCuda;
+  const int count = gpu ? device.sm_count : device.threads;
+  return fmt::format("{} {}{}", count, gpu ? "SM" : "thread", count == 1 ? "" : "s");
+}
+
 void print_notes(const RunFlags& flags, const std::vector<Row>& rows, const DeviceSpec& device,
                  std::ostream& out) {
   std::int64_t samples = 0;
   for (const Row& row : rows) samples += row.check.samples;
-  out << fmt::format(
-      "\nformat {}, out {}{}, {}, {}, majors {}; {}, {} thread{}; ms: median of {}\n",
-      flags.problem.format, flags.problem.out_dtype, flags.problem.accumulate ? " accumulate" : "",
-      flags.problem.order, flags.problem.output, majors_text(rows.front().problem), device.name,
-      device.threads, device.threads == 1 ? "" : "s", flags.repeat);
+  out << fmt::format("\nformat {}, out {}{}, {}, {}, majors {}; {}, {}; ms: median of {}{}\n",
+                     flags.problem.format, flags.problem.out_dtype,
+                     flags.problem.accumulate ? " accumulate" : "", flags.problem.order,
+                     flags.problem.output, majors_text(rows.front().problem), device.name,
+                     size_of(device), flags.repeat,
+                     flags.backend == "emu" ? " runs of the emulator, not a GPU's time" : "");
   if (std::any_of(rows.begin(), rows.end(), [](const Row& r) { return r.scale != 1; })) {
     out << scaling_rule(flags.backend, device.threads) << '\n';
   }
@@ -82,6 +89,7 @@ void print_json(const RunFlags& flags, const std::vector<Row>& rows, const Devic
                              {"majors", majors_text(rows.front().problem)},
                              {"device", device.name},
                              {"threads", device.threads},
+                             {"sm_count", device.sm_count},
                              {"seed", flags.problem.seed},
                              {"scaling", scaling_rule(flags.backend, device.threads)},
                              {"error", error_bound_text()},

@@ -18,6 +18,7 @@ struct RunFlags {
   ProblemFlags problem;
   std::string backend;
   int threads = 0;
+  int gpu = 0;
   int repeat = 5;
   std::int64_t samples = 512;
   bool json = false;

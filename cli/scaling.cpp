@@ -10,6 +10,8 @@ namespace {
 
 constexpr double kFlopPerThread = 4e9;              // about 0.1 s on one AVX2 core
 constexpr double kReferenceFlopPerThread = 0.05e9;  // plain loops in double
+constexpr double kEmulatedFlop = 0.4e9;             // a few seconds
+constexpr double kGpuFlop = 1e12;                   // of data, less than a GPU has memory for
 
 std::int64_t times(std::int64_t extent, double factor, std::int64_t multiple) {
   const auto units = std::llround(static_cast<double>(extent) * factor / double(multiple));
@@ -38,14 +40,16 @@ double automatic_factor(const bench::Shape& shape, double flop_budget) {
 }
 
 double flop_budget(const std::string& backend, int threads) {
+  if (backend == "cuda") return kGpuFlop;
+  if (backend == "emu") return kEmulatedFlop;
   return std::max(threads, 1) * (backend == "reference" ? kReferenceFlopPerThread : kFlopPerThread);
 }
 
 std::string scaling_rule(const std::string& backend, int threads) {
   return fmt::format(
-      "scale auto: M, N and T times the largest of 1, 1/2, 1/4, ... with 2*T*M*N <= {:.2g} GFLOP "
-      "({} thread{}); --scale 1 runs full sizes",
-      flop_budget(backend, threads) / 1e9, std::max(threads, 1), threads > 1 ? "s" : "");
+      "scale auto: M, N and T times the largest of 1, 1/2, 1/4, ... with 2*T*M*N <= {:.4g} GFLOP; "
+      "--scale 1 runs full sizes",
+      flop_budget(backend, threads) / 1e9);
 }
 
 }  // namespace wgrad::cli

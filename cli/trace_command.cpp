@@ -16,8 +16,7 @@
 #include "bench/token_counts.hpp"
 #include "cli/app.hpp"
 #include "cli/check.hpp"
-#include "cli/cuda_memory.hpp"
-#include "cli/gpu_by_name.hpp"
+#include "cli/place.hpp"
 #include "cli/problem_flags.hpp"
 #include "cli/scaling.hpp"
 #include "cli/trace_json.hpp"
@@ -39,27 +38,11 @@ struct TraceFlags {
   PictureWindow window;
 };
 
-constexpr int kEmulatedSms = 2;
-constexpr double kEmulatedFlops = 0.4e9;  // a few seconds
-constexpr double kGpuFlops = 1e12;
 constexpr std::int64_t kSamples = 256;
-
-struct Place {
-  DeviceSpec device;
-  std::unique_ptr<Memory> memory;
-};
-
-Place place_of(const TraceFlags& flags) {
-  if (flags.backend == "cuda") return {cuda_device(0), cuda_memory(0)};
-  DeviceSpec device = gpu_by_name("sm90");
-  device.name = "emulated " + device.name;
-  device.sm_count = flags.sms > 0 ? flags.sms : kEmulatedSms;
-  return {device, memory_of(cpu_device())};
-}
 
 bench::Shape shape_of(const TraceFlags& flags, const ShapeChoice& choice) {
   if (!choice.counts.empty()) return choice.shape;
-  const double budget = flags.backend == "cuda" ? kGpuFlops : kEmulatedFlops;
+  const double budget = flop_budget(flags.backend, 1);
   return scaled(
       choice.shape,
       scale_factor(flags.problem, choice.named).value_or(automatic_factor(choice.shape, budget)));
@@ -115,7 +98,7 @@ int run(const TraceFlags& flags, std::ostream& out) {
   if (choices.size() != 1) {
     throw ValueError("wgrad: trace takes one shape: a name, or sizes by hand");
   }
-  Place place = place_of(flags);
+  Place place = place_of({flags.backend, 0, 0, flags.sms});
   const bench::Shape shape = shape_of(flags, choices.front());
   const Problem problem = make_problem(flags.problem, shape);
   const auto counts = choices.front().counts.empty()

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "wgrad/device_spec.hpp"
+
 namespace wgrad::cli {
 namespace {
 
@@ -56,6 +58,24 @@ INSTANTIATE_TEST_SUITE_P(Formats, EveryFormat,
                            return name;
                          });
 
+TEST(App, RunsOnTheEmulatedGpu) {
+  const Ran r = ran("run --m 72 --n 136 --counts 38,0,130,2 --repeat 1 --backend emu --samples 64");
+  ASSERT_EQ(r.code, kOk) << r.err;
+  EXPECT_NE(r.out.find("emulated"), std::string::npos) << r.out;
+  EXPECT_NE(r.out.find("2 SMs; ms: median of 1 runs of the emulator"), std::string::npos) << r.out;
+}
+
+TEST(App, RunsOnAGpu) {
+  if (cuda_device_count() == 0 || cuda_device(0).arch != 90)
+    GTEST_SKIP() << "no CUDA device of SM 9.0 on this machine";
+  for (const std::string rest : {" --order ragged --majors kk", " --format fp16 --accumulate",
+                                 " --output discrete --out-dtype fp32"}) {
+    const Ran r = ran("run --m 264 --n 136 --counts 38,0,130,2 --repeat 2 --backend cuda" + rest);
+    EXPECT_EQ(r.code, kOk) << rest << r.err;
+    EXPECT_NE(r.out.find(" SMs; ms: median of 2\n"), std::string::npos) << r.out;
+  }
+}
+
 TEST(App, RunsNamedShapesScaledDown) {
   const Ran r = ran("run olmoe one-hot --scale 0.01 --repeat 1 --backend reference");
   ASSERT_EQ(r.code, kOk) << r.err;
@@ -74,6 +94,7 @@ TEST(App, RefusesInWordsWithTheExitCodeOfABadArgument) {
       {"run --scale 7", "--scale is 7; it must be 'auto' or above 0 and at most 1"},
       {"run --m 8 --n 43 --counts 3", "row pitch is 43 elements (86 bytes)"},
       {"run --m 8 --n 8 --counts 3 --backend gpu", "backend is 'gpu'; it must be one of"},
+      {"run --m 8 --n 8 --counts 3 --gpu 1", "--gpu is given; it is for --backend cuda"},
       {"run --m 8 --n 8 --counts 3,4 --format mxfp4 --backend reference", "even"},
       {"run --shapes-file no-such-file", "no-such-file cannot be read"},
       {"explain --device sm42", "--device: sm42 not in {cpu,sm90,sm100}"},

@@ -21,7 +21,7 @@ struct Solved {
   explicit Solved(DType out, bool accumulate = false) {
     DeviceSpec cpu;
     cpu.threads = 1;
-    memory = memory_of(cpu);
+    memory = host_memory();
     Problem p;
     p.experts = 3;
     p.m = kM;

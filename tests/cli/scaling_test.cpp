@@ -39,6 +39,8 @@ TEST(Scaling, AutomaticFactorIsTheLargestWithinTheBudget) {
 
 TEST(Scaling, TheReferenceGetsLessWork) {
   EXPECT_LT(flop_budget("reference", 2), flop_budget("", 2));
+  EXPECT_LT(flop_budget("emu", 64), flop_budget("", 2));
+  EXPECT_GT(flop_budget("cuda", 1), flop_budget("", 64));
   EXPECT_NE(scaling_rule("", 2).find("8 GFLOP"), std::string::npos) << scaling_rule("", 2);
 }
 

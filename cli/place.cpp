@@ -1,0 +1,28 @@
+#include "cli/place.hpp"
+
+#include "cli/cuda_memory.hpp"
+#include "cli/gpu_by_name.hpp"
+
+namespace wgrad::cli {
+namespace {
+
+constexpr int kEmulatedSms = 2;
+
+DeviceSpec emulated_device(int sms) {
+  DeviceSpec device = gpu_by_name("sm90");
+  device.name = "emulated " + device.name;
+  device.sm_count = sms > 0 ? sms : kEmulatedSms;
+  return device;
+}
+
+}  // namespace
+
+Place place_of(const PlaceChoice& choice) {
+  if (choice.backend == "cuda") return {cuda_device(choice.gpu), cuda_memory(choice.gpu)};
+  if (choice.backend == "emu") return {emulated_device(choice.sms), host_memory()};
+  DeviceSpec device = cpu_device();
+  if (choice.threads > 0) device.threads = choice.threads;
+  return {device, host_memory()};
+}
+
+}  // namespace wgrad::cli

@@ -1,0 +1,27 @@
+// Where a command computes: a device, and the memory that its data lives in.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "cli/memory.hpp"
+#include "wgrad/device_spec.hpp"
+
+namespace wgrad::cli {
+
+struct PlaceChoice {
+  std::string backend;  ///< "cuda", "emu", or any that computes on the CPU
+  int threads = 0;      ///< of a CPU; 0: all
+  int gpu = 0;          ///< ordinal of the CUDA device
+  int sms = 0;          ///< multiprocessors of the emulated GPU; 0: two
+};
+
+struct Place {
+  DeviceSpec device;
+  std::unique_ptr<Memory> memory;
+};
+
+/// Throws RuntimeError without a CUDA driver, ValueError for a CUDA device that is not there.
+Place place_of(const PlaceChoice& choice);
+
+}  // namespace wgrad::cli
