@@ -20,8 +20,8 @@ WGRAD_DEVICE void store_element(u64 address, float value) {
   }
 }
 
-// A warp: its 16 rows from `row` on. The columns lie in one 8-column group of the accumulator, since
-// `first` is a multiple of 16 bytes and less than 16 bytes follow.
+// A warp: its 16 rows from `row` on. The edge's columns lie in one 8-column group of the
+// accumulator, since `first` is a multiple of 16 bytes and less than 16 bytes follow.
 template <Config kConfig, u32 kCount>
 WGRAD_DEVICE void write_edge(const KernelParams& p, const Work& w, i32 row,
                              const float (&d)[kCount]) {
