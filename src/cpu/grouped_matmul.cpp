@@ -44,9 +44,9 @@ struct Task {
 };
 
 /// The tasks of a run: of the experts that have anything to do, those with the most tokens first,
-/// so that no long task starts last. Threads share a tile that is more than a thread's fair share
-/// of the work, or of the last tiles, if these are fewer than threads. None of this has any
-/// influence on results.
+/// so that no long task starts last. Threads share a tile that is a large part of a thread's fair
+/// share of the work, or one of the last tiles, if these are fewer than threads. None of this has
+/// any influence on results.
 class Schedule {
  public:
   /// `tiles` of every expert.
@@ -58,7 +58,8 @@ class Schedule {
     const std::int64_t last = long_tiles % c.threads;
     for (std::int64_t i = 0; Entry & entry : experts_) {
       if (!is_short(entry)) {
-        const std::int64_t fair = c.threads * entry.place.tokens / (tokens * tiles);
+        const std::int64_t fair =
+            kTasksOfAThread * c.threads * entry.place.tokens / (tokens * tiles);
         const std::int64_t idle = i + last >= long_tiles ? c.threads / last : 1;
         entry.parts = std::clamp<std::int64_t>(
             std::max(fair, idle), 1, ceil_div(c.tile_m, plan::call_rows(c, entry.place.tokens)));
@@ -87,6 +88,8 @@ class Schedule {
     std::int64_t parts;  ///< of each tile
     std::int64_t first;  ///< task
   };
+
+  static constexpr std::int64_t kTasksOfAThread = 2;  ///< more would pack operands too often
 
   /// The experts that have anything to do, in order; returns the tokens of all.
   std::int64_t collect(const Problem& p, const Operands& o) {

@@ -67,6 +67,7 @@ CpuConfig plan_cpu(const Problem& p, const DeviceSpec& device) {
   config.tile_m = even_tile(p.m, config.native_bf16 ? large : widest);
   config.tile_n = even_tile(p.n, widest);
   config.call_m = even_tile(config.tile_m, config.native_bf16 ? kSmallTile : widest);
+  config.deep_call_m = even_tile(config.tile_m, config.native_bf16 ? 64 : ceil_div(widest, 2));
   const std::int64_t depth =
       config.native_bf16 ? native_depth(config, l2) : widened_depth(widest, l2);
   config.tile_k = std::clamp<std::int64_t>(depth / 64 * 64, 128, 512);
@@ -75,8 +76,7 @@ CpuConfig plan_cpu(const Problem& p, const DeviceSpec& device) {
 }
 
 std::int64_t call_rows(const CpuConfig& c, std::int64_t tokens) {
-  constexpr std::int64_t kLongExpert = 8;  // steps of tile_k: smaller calls cost little there
-  return tokens < kLongExpert * c.tile_k ? c.call_m : round_up(ceil_div(c.call_m, 2), 16);
+  return tokens < c.tile_k ? c.call_m : c.deep_call_m;
 }
 
 CpuScratch scratch(const CpuConfig& c, const Problem& p) {

@@ -17,7 +17,8 @@ struct CpuConfig {
   std::int64_t tile_m = 0;
   std::int64_t tile_n = 0;
   std::int64_t tile_k = 0;
-  std::int64_t call_m = 0;  ///< rows of a call for an expert with few tokens
+  std::int64_t call_m = 0;       ///< rows of a call for an expert with fewer than tile_k tokens
+  std::int64_t deep_call_m = 0;  ///< for the others: a call that deep costs little to make
   int threads = 1;
   bool native_bf16 =
       false;  ///< the library multiplies bf16 here; else tiles are widened to float32
@@ -28,8 +29,8 @@ struct CpuConfig {
 /// The best configuration for `problem` on a CPU `device`.
 CpuConfig plan_cpu(const Problem& problem, const DeviceSpec& device);
 
-/// Rows that one library call multiplies for an expert with `tokens`: fewer for an expert so long
-/// that it may be the only one at work while threads are idle. A thread computes whole calls.
+/// Rows that one library call multiplies for an expert with `tokens`. A thread computes whole
+/// calls, so threads can share the tiles of one expert that has most of the tokens.
 std::int64_t call_rows(const CpuConfig& config, std::int64_t tokens);
 
 /// Native tiles are multiples of this many tokens deep, the last one padded with zeros.

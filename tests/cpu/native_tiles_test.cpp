@@ -60,7 +60,8 @@ plan::CpuConfig native_config() {
   plan::CpuConfig config;
   config.tile_m = config.tile_n = 48;
   config.tile_k = 64;
-  config.call_m = 16;
+  config.call_m = 48;
+  config.deep_call_m = 16;
   config.threads = 2;
   config.native_bf16 = true;
   return config;
