@@ -36,11 +36,11 @@ struct Tile {
 
 /// What a thread computes of a tile: all of it, or one of `parts` parts.
 struct Task {
-  std::int64_t expert;
+  std::int64_t expert = 0;
   ExpertPlace place;
-  std::int64_t tile;
-  std::int64_t part;
-  std::int64_t parts;
+  std::int64_t tile = 0;
+  std::int64_t part = 0;
+  std::int64_t parts = 1;
 };
 
 /// The tasks of a run: of the experts that have anything to do, those with the most tokens first,
@@ -83,10 +83,10 @@ class Schedule {
 
  private:
   struct Entry {
-    std::int64_t expert;
+    std::int64_t expert = 0;
     ExpertPlace place;
-    std::int64_t parts;  ///< of each tile
-    std::int64_t first;  ///< task
+    std::int64_t parts = 1;  ///< of each tile
+    std::int64_t first = 0;  ///< task
   };
 
   static constexpr std::int64_t kTasksOfAThread = 2;  ///< more would pack operands too often
