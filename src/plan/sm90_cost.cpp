@@ -74,15 +74,12 @@ double mean_width(const shared::Config& c, const Problem& p) {
   return c.tail_n == 0 ? c.tile_n : ((tiles - 1) * c.tile_n + c.tail_n) / tiles;
 }
 
-double all_tiles(const shared::Config& c, const Problem& p) {
+double tiles_of_a_cluster(const shared::Config& c, const Problem& p, const DeviceSpec& device) {
   const auto rows =
       static_cast<double>(ceil_div(p.m, static_cast<std::int64_t>(c.tile_m) * c.cluster_m));
   const auto columns = static_cast<double>(ceil_div(p.n, c.tile_n));
-  return rows * columns * static_cast<double>(p.experts);
-}
-
-double busy_share(const shared::Config& c, const Problem& p, const DeviceSpec& device) {
-  return std::min(1.0, all_tiles(c, p) / shared::clusters_at_once(c, sms_of(device)));
+  return rows * columns * static_cast<double>(p.experts) /
+         shared::clusters_at_once(c, sms_of(device));
 }
 
 TileClocks tile_clocks(const shared::Config& c, const Problem& p, const DeviceSpec& device) {
@@ -96,7 +93,7 @@ TileClocks tile_clocks(const shared::Config& c, const Problem& p, const DeviceSp
   clocks.multiply = tokens * std::max(2 * m * n / kFlops, read / kSharedBytes);
   // MN-major: pairs that share B by multicast are no faster (docs/notes, multicast).
   const double b_rows = shared::uses_multicast(c) && !shared::is_mn_major(c.b) ? n / 2 : n;
-  const double busy = busy_share(c, p, device);
+  const double busy = std::min(1.0, tiles_of_a_cluster(c, p, device));
   clocks.feed =
       tokens * (m * row / copy_rate(c, c.a, busy) + b_rows * row / copy_rate(c, c.b, busy));
   const double passes = shared::reads_output(c) ? 3 : shared::reduces_output(c) ? 2 : 1;
@@ -112,7 +109,7 @@ TileClocks tile_clocks(const shared::Config& c, const Problem& p, const DeviceSp
 /// or so; clusters are dealt theirs.
 double tiles_of_a_cta(const shared::Config& c, const Problem& p, const DeviceSpec& device) {
   const auto experts = static_cast<double>(p.experts);
-  const double mean = all_tiles(c, p) / shared::clusters_at_once(c, sms_of(device));
+  const double mean = tiles_of_a_cluster(c, p, device);
   const double tail = kTailTiles + std::min(experts * kTailTilesPerExpert, kMostTailTiles);
   if (mean <= 1)
     return c.cluster_m > 1 ? kDealtInTurn

@@ -112,7 +112,7 @@ void check_tile_count(Reasons& out, const std::vector<shared::Config>& configs, 
 }
 
 std::string cluster_text(const Tiling& t) {
-  return t.cluster_m == 0 ? "open" : fmt::format("({}, {})", t.cluster_m, t.cluster_n);
+  return t.cluster_m == 0 ? "not given" : fmt::format("({}, {})", t.cluster_m, t.cluster_n);
 }
 
 /// Some configuration that the tiling arguments allow must fit.
@@ -127,8 +127,8 @@ void check_configs(Reasons& out, const Problem& p, const DeviceSpec& device) {
   refuse(out, "cluster", "cluster_shape_mn",
          fmt::format("{} with mma_tiler_mn ({}, {})", cluster_text(p.tiling), p.tiling.tile_m,
                      p.tiling.tile_n),
-         fmt::format("(1, 1), or (2, 1) with two SMs or more, on SM 9.0; a launch may use {}",
-                     usable_sms(device)));
+         fmt::format("{}(2, 1) with two SMs or more, on SM 9.0; a launch may use {}",
+                     p.tiling.tile_m == 256 ? "" : "(1, 1), or ", usable_sms(device)));
 }
 
 Problem with_typical_tokens(Problem p) {
@@ -138,9 +138,6 @@ Problem with_typical_tokens(Problem p) {
 
 }  // namespace
 
-/// An expert's sums follow split_k alone. So it is chosen for a typical number of tokens, MN-major
-/// operands, overwritten 16-bit outputs and the whole device: nothing but E, M, N, the device and
-/// the tiling arguments moves a bit, as far as the split can be had.
 int token_split(const Problem& problem, DeviceSpec device) {
   Problem p = with_typical_tokens(problem);
   p.a_major = p.b_major = Major::kMn;

@@ -21,6 +21,9 @@ struct Sm90Candidate {
 std::vector<Reason> sm90_limits(const Problem& problem, const DeviceSpec& device);
 
 /// How many CTAs of a cluster should share a tile's tokens: Config::split_k, where it can be had.
+/// An expert's sums follow it alone. So it is chosen for a typical number of tokens, MN-major
+/// operands, overwritten 16-bit outputs and the whole device: nothing but E, M, N, the device and
+/// the tiling arguments moves a bit.
 int token_split(const Problem& problem, DeviceSpec device);
 
 /// Best first. Empty exactly when sm90_limits() is not.

@@ -240,6 +240,12 @@ TEST(Sm90Plan, RefusesClustersWithoutAKernel) {
   EXPECT_EQ(refusal(p, hopper()),
             "cluster_shape_mn is (2, 2) with mma_tiler_mn (128, 128); it must be (1, 1), or (2, 1) "
             "with two SMs or more, on SM 9.0; a launch may use 132");
+  p.tiling = {256, 128, 0, 0};
+  DeviceSpec device = hopper();
+  device.sm_limit = 1;
+  EXPECT_EQ(refusal(p, device),
+            "cluster_shape_mn is not given with mma_tiler_mn (256, 128); it must be (2, 1) with two "
+            "SMs or more, on SM 9.0; a launch may use 1");
 }
 
 TEST(Sm90Plan, RefusesOtherDevices) {
