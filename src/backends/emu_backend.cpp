@@ -121,13 +121,13 @@ class EmuBackend final : public Backend {
   bool only_by_name() const noexcept override { return true; }
 
   std::vector<Reason> limits(const Problem& problem, const DeviceSpec& device) const override {
-    std::vector<Reason> out = plan::sm90_limits(problem, device);
     // A real GPU's operands are not the host's to read.
     if (device.name.rfind("emulated", 0) != 0) {
-      out.push_back({"device", "device", fmt::format("'{}'", device.name),
-                     "an SM 9.0 device written by hand whose name begins with 'emulated'",
-                     ReasonKind::kMissingCapability});
+      return {{"device", "device", fmt::format("'{}'", device.name),
+               "an SM 9.0 device written by hand whose name begins with 'emulated'",
+               ReasonKind::kMissingCapability}};
     }
+    std::vector<Reason> out = plan::sm90_limits(problem, device);
     if (!out.empty() || !usable(emu_kernels(), problem, device).empty()) return out;
     return {{"emu-kernel", "problem", "a combination of types, majors and modes",
              fmt::format("one of the {} that the emulator's kernels were compiled for",
