@@ -295,6 +295,17 @@ TEST_P(FieldFaults, F033_OffsetsOfAnyAlignmentAreRight) {
   }
 }
 
+// Of group D: the operands' last bytes lie against an unmapped page.
+TEST_P(FieldFaults, F055_NothingIsReadPastTheLastToken) {
+  for (const auto& counts :
+       std::vector<std::vector<std::int64_t>>{{128, 1}, {128, 63}, {1}, {64, 0, 1, 0}}) {
+    for (const char* format : {"bf16", "fp16", "mxfp8_e4m3", "mxfp4", "nvfp4"}) {
+      if (!runs(format)) continue;
+      for (const Case& c : variants(format, 128, 136, counts)) ASSERT_TRUE(conforms(c));
+    }
+  }
+}
+
 WGRAD_FIELD_FAULTS_ON_EVERY_BACKEND();
 WGRAD_SCALED_FIELD_FAULTS();
 

@@ -7,6 +7,16 @@ import wgrad
 from gpu_case import integers, make
 
 
+def test_f001_empty_experts_at_full_size():
+    case = make([162, 0, 2577, 446, 0, 83], 2048, 768)
+    for dtype in (torch.bfloat16, torch.float32):
+        out = case.output(dtype)
+        wgrad.grouped_wgrad(case.x, case.dy, case.offsets, out=out)
+        case.expect(out)
+        for e in (1, 4):
+            assert not out[e].view(torch.uint8).any(), "not exact zeros"
+
+
 def test_f068_more_than_2_31_elements_of_a():
     tokens = 262144 + 128
     counts = [tokens // 8] * 7 + [tokens - 7 * (tokens // 8)]
@@ -51,8 +61,9 @@ def test_f046_every_pair_of_widths(m, n):
     case.expect(out)
 
 
-def test_f060_widths_that_trapped_elsewhere():
-    for counts, m, n in (([32] * 128, 2048, 768), ([100] * 8, 768, 1536), ([100] * 4, 2880, 5760)):
+def test_f060_f066_widths_that_trapped_elsewhere():
+    for counts, m, n in (([32] * 128, 2048, 768), ([100] * 8, 768, 1536), ([100] * 4, 2880, 2880),
+                         ([100] * 4, 2880, 5760)):
         case = make(counts, m, n)
         out = case.output()
         wgrad.grouped_wgrad(case.x, case.dy, case.offsets, out=out)

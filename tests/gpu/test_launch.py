@@ -6,7 +6,7 @@ import pytest
 import torch
 import wgrad
 
-from gpu_case import make
+from gpu_case import NAN, make
 
 
 def spin(milliseconds: float = 50) -> torch.cuda.Event:
@@ -17,8 +17,9 @@ def spin(milliseconds: float = 50) -> torch.cuda.Event:
     return event
 
 
-def test_f091_execute_never_waits_for_the_device():
-    case = make([100, 0, 37, 500], 256, 384)
+@pytest.mark.parametrize("counts", [[100, 0, 37, 500], [1024] * 64], ids=["few", "f090"])
+def test_f091_execute_never_waits_for_the_device(counts):
+    case = make(counts, 256, 384)
     out = case.output()
     wgrad.grouped_wgrad(case.x, case.dy, case.offsets, out=out)
     torch.cuda.synchronize()
@@ -173,15 +174,70 @@ def test_f095_tensors_on_a_device_that_is_not_current():
 
 def test_f076_side_stream_accumulates_twice_while_storage_is_reused():
     case = make([64, 3, 128], 128, 256)
+    want = torch.stack([2 * case.product(e) for e in range(case.experts)])
     out = case.output(torch.float32, 0.0)
+    inputs = [case.x, case.dy, case.offsets]
+    wgrad.grouped_wgrad(*inputs, out=torch.zeros_like(out), accumulate=True)
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
+        busy = spin(100)
         for _ in range(2):
-            wgrad.grouped_wgrad(case.x, case.dy, case.offsets, out=out, accumulate=True)
+            wgrad.grouped_wgrad(*inputs, out=out, accumulate=True)
+    for tensor in inputs:
+        tensor.record_stream(side)
+    shapes = [(tensor.shape, tensor.dtype) for tensor in inputs]
+    del case, inputs, tensor
+    junk = [torch.full(shape, 77, dtype=dtype, device="cuda") for shape, dtype in shapes * 8]
+    assert not busy.query(), "too short to be seen"
     torch.cuda.current_stream().wait_stream(side)
-    for e in range(case.experts):
-        assert torch.equal(out[e], 2 * case.product(e))
+    assert torch.equal(out, want)
+    del junk
+
+
+def test_a_pointer_table_is_recorded_on_the_launch_stream():
+    """torch must not give its memory away before the stream gets there."""
+    case = make([64, 3, 128], 128, 256)
+    outs = [torch.full((128, 256), NAN, dtype=torch.bfloat16, device="cuda") for _ in range(3)]
+    operator = wgrad.GroupedGemmWgrad(
+        case.x.t(), case.dy, None, None, case.offsets, sample_wgrad_expert=outs[0],
+        num_experts=3, wgrad_shape=(128, 256), wgrad_dtype=torch.bfloat16,
+    )
+    operator.compile()
+    table = torch.tensor([out.data_ptr() for out in outs], device="cuda")
+    side = torch.cuda.Stream()
+    call = lambda: operator.execute(  # noqa: E731
+        case.x.t(), case.dy, None, None, case.offsets, wgrad_ptrs=table, current_stream=side
+    )
+    call()
+    torch.cuda.synchronize()
+    for out in outs:
+        out.fill_(NAN)
+    torch.cuda.synchronize()
+    with torch.cuda.stream(side):
+        busy = spin(100)
+    call()
+    del call, table
+    junk = [torch.zeros(3, dtype=torch.int64, device="cuda") for _ in range(64)]
+    assert not busy.query(), "too short to be seen"
+    side.synchronize()
+    case.expect(outs)
+    del junk
+
+
+def test_f117_accumulating_takes_no_memory_beside_main_grad():
+    case = make([300, 0, 37, 500], 1024, 2048)
+    main_grad = case.output(torch.float32, 0.0)
+    call = lambda: wgrad.grouped_wgrad(  # noqa: E731
+        case.x, case.dy, case.offsets, out=main_grad, accumulate=True
+    )
+    call()
+    torch.cuda.synchronize()
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_allocated(), torch.cuda.mem_get_info()[0]
+    call()
+    torch.cuda.synchronize()
+    assert (torch.cuda.max_memory_allocated(), torch.cuda.mem_get_info()[0]) == before
 
 
 @pytest.mark.parametrize("limit", [1, 7, 8, 1000])
@@ -232,17 +288,31 @@ def test_sms_beyond_the_limit_stay_free_while_another_launch_waits():
     assert took < one / 2, f"{took:.2f} ms beside launches of {one:.2f} ms"
 
 
-def test_a_cuda_bindings_stream_is_the_launch_stream():
-    driver = pytest.importorskip("cuda.bindings.driver")
-    case = make([300, 0, 37, 500], 256, 384)
+@pytest.mark.parametrize("kind", ["integer", "torch", "cuda-bindings"])
+def test_a_given_stream_is_the_launch_stream(kind):
     stream = torch.cuda.Stream()
-    out = case.output()
+    given = stream if kind == "torch" else stream.cuda_stream
+    if kind == "cuda-bindings":
+        given = pytest.importorskip("cuda.bindings.driver").CUstream(given)
+    case = make([300, 0, 37, 500], 256, 384)
+    outs = [case.output(), case.output()]
+
+    def call():
+        tensors = case.x.t(), case.dy, None, None, case.offsets
+        wgrad.grouped_wgrad(case.x, case.dy, case.offsets, out=outs[0], stream=given)
+        wgrad.grouped_gemm_wgrad_wrapper_sm100(
+            *tensors, wgrad_tensor=outs[1], current_stream=given
+        )
+
+    call()
+    torch.cuda.synchronize()
+    for out in outs:
+        out.fill_(NAN)
     torch.cuda.synchronize()
     with torch.cuda.stream(stream):
         busy = spin(100)
-    wgrad.grouped_wgrad(
-        case.x, case.dy, case.offsets, out=out, stream=driver.CUstream(stream.cuda_stream)
-    )
-    assert not busy.query() and out.isnan().any(), "it ran on another stream"
+    call()
+    assert not busy.query() and all(out.isnan().any() for out in outs), "it ran on another stream"
     stream.synchronize()
-    case.expect(out)
+    for out in outs:
+        case.expect(out)

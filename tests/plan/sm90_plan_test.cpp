@@ -274,7 +274,7 @@ TEST(Sm90Plan, RefusesBlockScaledFormatsByName) {
             "for block-scaled formats yet");
 }
 
-TEST(Sm90Plan, RefusesADeviceWithTooLittleSharedMemory) {
+TEST(Sm90Plan, F065_ADeviceWithTooLittleSharedMemoryIsToldWhatIsNeeded) {
   DeviceSpec device = hopper();
   device.smem_bytes = 101376;
   const std::string text = refusal(mixtral(), device);

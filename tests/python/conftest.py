@@ -61,3 +61,14 @@ def framework(request):
             pytest.skip("there is no CUDA kernel for block-scaled formats yet")
         return frameworks.TorchCuda()
     return frameworks.Numpy() if request.param == "numpy" else frameworks.Torch()
+
+
+@pytest.fixture(
+    params=[
+        pytest.param("cpu", marks=pytest.mark.torch),
+        *([pytest.param("cuda", marks=pytest.mark.torch)] if has_cuda() else []),
+    ]
+)
+def torch_device(request):
+    """Where torch tensors live, for tests that only torch can speak of."""
+    return request.param

@@ -56,14 +56,14 @@ def test_f011_any_stride_of_an_empty_token_axis():
         assert out.shape == (2, 224, 32) and not out.astype(np.float32).any()
 
 
-@pytest.mark.torch
-def test_f017_null_data_with_no_tokens():
+def test_f017_null_data_with_no_tokens(torch_device):
     import torch
 
-    x, dy = torch.empty((0, 16), dtype=torch.bfloat16), torch.empty((0, 24), dtype=torch.bfloat16)
+    of = {"dtype": torch.bfloat16, "device": torch_device}
+    x, dy = torch.empty((0, 16), **of), torch.empty((0, 24), **of)
     assert x.data_ptr() == 0
-    out = [torch.full((16, 24), float("nan")) for _ in range(2)]
-    wgrad.grouped_wgrad(x, dy, torch.zeros(2, dtype=torch.int32), out)
+    out = [torch.full((16, 24), float("nan"), device=torch_device) for _ in range(2)]
+    wgrad.grouped_wgrad(x, dy, torch.zeros(2, dtype=torch.int32, device=torch_device), out)
     assert all((w == 0).all() for w in out)
 
 
@@ -124,8 +124,7 @@ def test_f074_overwrite_never_reads_the_destination(framework, dtype):
     assert np.isfinite(framework.to_numpy(main_grad)).all()
 
 
-@pytest.mark.torch
-def test_f075_main_grad_and_its_flag_stay_the_parameters_own():
+def test_f075_main_grad_and_its_flag_stay_the_parameters_own(torch_device):
     """The framework's hook finds main_grad itself, written once and without a copy; the flag and
     the dummy gradient are its autograd function's to give, and wgrad leaves both alone."""
     import torch
@@ -147,9 +146,11 @@ def test_f075_main_grad_and_its_flag_stay_the_parameters_own():
             ctx.weight.grad_added_to_main_grad = True
             return None, torch.zeros_like(ctx.weight), None
 
-    x = torch.ones(8, 16, dtype=torch.bfloat16)
-    weight = torch.nn.Parameter(torch.ones(1, 16, 24, dtype=torch.bfloat16))
-    weight.main_grad = torch.full((1, 16, 24), 0.5)
+    of = {"dtype": torch.bfloat16, "device": torch_device}
+    offsets = torch.tensor([8], dtype=torch.int32, device=torch_device)
+    x = torch.ones(8, 16, **of)
+    weight = torch.nn.Parameter(torch.ones(1, 16, 24, **of))
+    weight.main_grad = torch.full((1, 16, 24), 0.5, device=torch_device)
     weight.grad_added_to_main_grad = False
     main_grad, address = weight.main_grad, weight.main_grad.data_ptr()
     seen = []
@@ -158,7 +159,7 @@ def test_f075_main_grad_and_its_flag_stay_the_parameters_own():
     )
     for step in (1, 2):
         weight.grad_added_to_main_grad = False
-        Linear.apply(x, weight, torch.tensor([8], dtype=torch.int32)).sum().backward()
+        Linear.apply(x, weight, offsets).sum().backward()
         assert (weight.main_grad == 0.5 + 8 * step).all()
     assert seen == [(True, True, 0), (True, True, 0)]
     assert weight.main_grad.data_ptr() == address and not weight.main_grad.requires_grad
@@ -214,18 +215,17 @@ def test_f080_a_missing_extension_names_the_one_thing_to_install(tmp_path):
     assert last.endswith("install it with: pip install <the wgrad source folder>")
 
 
-@pytest.mark.torch
-def test_f081_strided_gradients_of_a_chunked_output():
+def test_f081_strided_gradients_of_a_chunked_output(torch_device):
     import torch
 
     torch.manual_seed(0)
     tokens, hidden, inner = 96, 32, 40
-    x = torch.randint(-2, 3, (tokens, hidden)).bfloat16()
-    w13 = torch.randint(-2, 3, (hidden, 2 * inner)).bfloat16().requires_grad_()
+    x = torch.randint(-2, 3, (tokens, hidden)).bfloat16().to(torch_device)
+    w13 = torch.randint(-2, 3, (hidden, 2 * inner)).bfloat16().to(torch_device).requires_grad_()
     gate, up = (x @ w13).chunk(2, -1)
     gradients = torch.autograd.grad((gate * up).float().sum(), [gate, up])
     both = torch.cat(gradients, -1)
-    offsets = torch.tensor([40, 96], dtype=torch.int32)
+    offsets = torch.tensor([40, 96], dtype=torch.int32, device=torch_device)
     for half in both.chunk(2, -1):
         assert not half.is_contiguous()
         out = wgrad.grouped_wgrad(x, half, offsets, out_dtype=torch.float32)
@@ -244,8 +244,7 @@ def test_f082_wrong_metadata_is_refused_by_name(framework):
         wgrad.grouped_wgrad(x, dy, wide, out)
 
 
-@pytest.mark.torch
-def test_f083_data_dependent_token_counts_under_torch_compile():
+def test_f083_data_dependent_token_counts_under_torch_compile(torch_device):
     import torch
 
     import wgrad.torch_frontend  # noqa: F401
@@ -255,29 +254,28 @@ def test_f083_data_dependent_token_counts_under_torch_compile():
         return torch.ops.wgrad.grouped_wgrad(x * 1, dy * 1, offsets)
 
     for tokens in (1000, 1, 0):
-        x = torch.randint(-2, 3, (tokens, 16)).bfloat16()
-        dy = torch.randint(-2, 3, (tokens, 24)).bfloat16()
-        offsets = torch.tensor([tokens // 2, tokens], dtype=torch.int32)
+        x = torch.randint(-2, 3, (tokens, 16)).bfloat16().to(torch_device)
+        dy = torch.randint(-2, 3, (tokens, 24)).bfloat16().to(torch_device)
+        offsets = torch.tensor([tokens // 2, tokens], dtype=torch.int32, device=torch_device)
         expected = wgrad.grouped_wgrad(x, dy, offsets)
         assert torch.equal(step(x, dy, offsets), expected)
 
 
-@pytest.mark.torch
-def test_f084_a_mutated_output_counts_twice_under_torch_compile():
+def test_f084_a_mutated_output_counts_twice_under_torch_compile(torch_device):
     import torch
 
     import wgrad.torch_frontend  # noqa: F401
 
-    x = torch.randint(-2, 3, (24, 16)).bfloat16()
-    dy = torch.randint(-2, 3, (24, 24)).bfloat16()
-    offsets = torch.tensor([10, 24], dtype=torch.int32)
+    x = torch.randint(-2, 3, (24, 16)).bfloat16().to(torch_device)
+    dy = torch.randint(-2, 3, (24, 24)).bfloat16().to(torch_device)
+    offsets = torch.tensor([10, 24], dtype=torch.int32, device=torch_device)
 
     def step(out):
         torch.ops.wgrad.grouped_wgrad_out(x, dy, offsets, out, True)
         torch.ops.wgrad.grouped_wgrad_out(x, dy, offsets, out, True)
         return out + 0
 
-    eager, compiled = torch.ones(2, 16, 24), torch.ones(2, 16, 24)
+    eager, compiled = (torch.ones(2, 16, 24, device=torch_device) for _ in range(2))
     expected = step(eager)
     got = torch.compile(step, fullgraph=True, backend="aot_eager")(compiled)
     once = wgrad.grouped_wgrad(x, dy, offsets, out_dtype="float32")
@@ -285,20 +283,19 @@ def test_f084_a_mutated_output_counts_twice_under_torch_compile():
     assert torch.equal(got, expected) and torch.equal(compiled, eager)
 
 
-@pytest.mark.torch
 @pytest.mark.parametrize("api", ["natural", "wrapper", "class"])
 @pytest.mark.parametrize("which", ["x", "dy", "out"])
-def test_f086_f087_never_detaches_silently(api, which):
+def test_f086_f087_never_detaches_silently(torch_device, api, which):
     import torch
 
     tensors = {
-        "x": torch.ones(8, 16).bfloat16(),
-        "dy": torch.ones(8, 24).bfloat16(),
-        "out": torch.zeros(1, 16, 24),
+        "x": torch.ones(8, 16, dtype=torch.bfloat16, device=torch_device),
+        "dy": torch.ones(8, 24, dtype=torch.bfloat16, device=torch_device),
+        "out": torch.zeros(1, 16, 24, device=torch_device),
     }
     tensors[which].requires_grad_()
     x, dy, out = tensors.values()
-    offsets = torch.tensor([8], dtype=torch.int32)
+    offsets = torch.tensor([8], dtype=torch.int32, device=torch_device)
     names = {"x": "a_tensor", "dy": "b_tensor", "out": "wgrad_tensor"}
 
     def call():
@@ -318,31 +315,86 @@ def test_f086_f087_never_detaches_silently(api, which):
     assert (out == 8).all()
 
 
-@pytest.mark.torch
-def test_f087_a_parameter_trains_through_an_autograd_function():
-    """The use that wgrad is for: the backward pass of a grouped matmul."""
+def grouped_matmul(x, weight, ends, offsets, gradient):
+    """x @ weight[e] for the tokens of each expert; weight's gradient by `gradient(x, dy, offsets)`."""
     import torch
 
     class GroupedMatmul(torch.autograd.Function):
         @staticmethod
-        def forward(ctx, x, weight, offsets):
-            ctx.save_for_backward(x, weight, offsets)
-            begins = [0, *offsets.tolist()[:-1]]
-            parts = [x[b:e] @ w for b, e, w in zip(begins, offsets.tolist(), weight)]
-            return torch.cat(parts)
+        def forward(ctx, x, weight):
+            ctx.save_for_backward(x)
+            rows = zip([0, *ends], ends)
+            return torch.cat([x[begin:end] @ w for (begin, end), w in zip(rows, weight)])
 
         @staticmethod
         def backward(ctx, dy):
-            x, weight, offsets = ctx.saved_tensors
-            return None, wgrad.grouped_wgrad(x, dy.contiguous(), offsets), None
+            return None, gradient(ctx.saved_tensors[0], dy.contiguous(), offsets)
 
-    weight = torch.zeros(3, 16, 24, dtype=torch.bfloat16, requires_grad=True)
-    x = torch.randint(-2, 3, (20, 16)).bfloat16()
-    offsets = torch.tensor([6, 6, 20], dtype=torch.int32)
-    GroupedMatmul.apply(x, weight, offsets).float().sum().backward()
+    return GroupedMatmul.apply(x, weight)
+
+
+def test_f087_a_parameter_trains_through_an_autograd_function(torch_device):
+    """The use that wgrad is for: the backward pass of a grouped matmul."""
+    import torch
+
+    of = {"dtype": torch.bfloat16, "device": torch_device}
+    weight = torch.zeros(3, 16, 24, **of, requires_grad=True)
+    x = torch.randint(-2, 3, (20, 16)).to(**of)
+    offsets = torch.tensor([6, 6, 20], dtype=torch.int32, device=torch_device)
+    grouped_matmul(x, weight, [6, 6, 20], offsets, wgrad.grouped_wgrad).float().sum().backward()
     assert weight.grad.shape == weight.shape
-    assert torch.equal(weight.grad[0].double(), x[:6].double().T @ torch.ones(6, 24).double())
+    ones = torch.ones(6, 24, dtype=torch.float64, device=torch_device)
+    assert torch.equal(weight.grad[0].double(), x[:6].double().T @ ones)
     assert (weight.grad[1] == 0).all() and (weight.grad[2] != 0).any()
+
+
+def test_f010_an_empty_rank_still_has_a_gradient_for_every_expert(torch_device):
+    """The gradient hook fires, or the ranks that have tokens would wait for ever."""
+    import torch
+
+    of = {"dtype": torch.bfloat16, "device": torch_device}
+    weight = torch.ones(3, 16, 24, **of, requires_grad=True)
+    fired = []
+    weight.register_post_accumulate_grad_hook(lambda p: fired.append(p.grad.clone()))
+    offsets = torch.zeros(3, dtype=torch.int32, device=torch_device)
+    x = torch.ones(0, 16, **of)
+    grouped_matmul(x, weight, [0, 0, 0], offsets, wgrad.grouped_wgrad).float().sum().backward()
+    assert len(fired) == 1 and fired[0].shape == (3, 16, 24) and not fired[0].any()
+
+
+def test_f064_five_steps_equal_those_of_a_loop_over_experts(torch_device):
+    """Activations are freed and their memory overwritten right after each backward pass."""
+    import torch
+
+    def loop(x, dy, offsets):
+        ends = offsets.tolist()
+        parts = [x[b:e].float().T @ dy[b:e].float() for b, e in zip([0, *ends], ends)]
+        return torch.stack(parts).to(x.dtype)
+
+    def weights(gradient):
+        generator = torch.Generator().manual_seed(0)
+        weight = torch.zeros(3, 16, 24, device=torch_device)
+        for _ in range(5):
+            ends = torch.randint(0, 60, (3,), generator=generator).sort().values.tolist()
+            x = torch.randint(-2, 3, (ends[-1], 16), generator=generator)
+            x = x.to(torch_device, torch.bfloat16)
+            offsets = torch.tensor(ends, dtype=torch.int32, device=torch_device)
+            step = weight.bfloat16().requires_grad_()
+            out = grouped_matmul(x, step, ends, offsets, gradient)
+            target = torch.randint(-1, 2, out.shape, generator=generator).to(torch_device)
+            (out.float() - target).square().mean().backward()
+            weight -= 8 * step.grad.float()
+            shapes = [x.shape, out.shape]
+            del x, out, offsets
+            junk = [torch.full(s, float("nan"), device=torch_device).bfloat16() for s in shapes]
+            del junk
+        return weight
+
+    expected = weights(loop)
+    got = weights(wgrad.grouped_wgrad)
+    assert expected.abs().max() > 0.1
+    assert torch.isfinite(got).all()
+    assert (got - expected).abs().max() <= 2**-6 * expected.abs().max()
 
 
 @pytest.mark.block_scaled
