@@ -62,6 +62,23 @@ def test_f106_random_data_repeats_bitwise_beside_other_load():
     repeat_bitwise(case, torch.float32)
 
 
+@pytest.mark.parametrize("m, n", [(1024, 2048), (128, 256)], ids=["many", "few"])
+def test_f106_replays_of_a_graph_give_the_bits_of_eager_calls(m, n):
+    torch.manual_seed(0)
+    case = make([700, 0, 333, 1500, 1], m, n)
+    case.x.normal_()
+    case.dy.normal_()
+    eager, out = case.output(torch.float32), case.output(torch.float32)
+    wgrad.grouped_wgrad(case.x, case.dy, case.offsets, out=eager)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        wgrad.grouped_wgrad(case.x, case.dy, case.offsets, out=out)
+    for i in range(50):
+        out.fill_(float("nan"))
+        graph.replay()
+        assert torch.equal(out, eager), f"replay {i} differs"
+
+
 @pytest.mark.parametrize("experts_beside", ["without tokens", "none"])
 @pytest.mark.parametrize("m, n", [(512, 768), (256, 128)])
 def test_f106_an_expert_does_not_depend_on_the_others(m, n, experts_beside):
