@@ -48,6 +48,7 @@ bench::Shape shape_of(const TraceFlags& flags, const ShapeChoice& choice) {
       scale_factor(flags.problem, choice.named).value_or(automatic_factor(choice.shape, budget)));
 }
 
+/// Before the run, which may take long.
 std::ofstream opened(const std::string& path) {
   std::ofstream file(path);
   if (!file) throw ValueError(fmt::format("wgrad: {} cannot be written", path));
@@ -98,6 +99,9 @@ int run(const TraceFlags& flags, std::ostream& out) {
   if (choices.size() != 1) {
     throw ValueError("wgrad: trace takes one shape: a name, or sizes by hand");
   }
+  std::ofstream json = opened(flags.timeline);
+  std::ofstream picture;
+  if (!flags.picture.empty()) picture = opened(flags.picture);
   Place place = place_of({flags.backend, 0, 0, flags.sms});
   const bench::Shape shape = shape_of(flags, choices.front());
   const Problem problem = make_problem(flags.problem, shape);
@@ -119,12 +123,8 @@ int run(const TraceFlags& flags, std::ostream& out) {
   place.memory->pull(record);
   const Timeline timeline = executable.timeline(record);
 
-  std::ofstream json = opened(flags.timeline);
   write_trace_json(timeline, json);
-  if (!flags.picture.empty()) {
-    std::ofstream picture = opened(flags.picture);
-    write_trace_picture(timeline, flags.window, picture);
-  }
+  if (picture.is_open()) write_trace_picture(timeline, flags.window, picture);
   out << fmt::format("{}: E={} M={} N={} T={}\n{}\n{:.2f} us at {:.0f} MHz, {} events{}\n",
                      shape.name, problem.experts, problem.m, problem.n, workload.problem().tokens,
                      timeline.plan, total_us(timeline), timeline.cycles_per_us,

@@ -98,6 +98,8 @@ TEST(App, RefusesInWordsWithTheExitCodeOfABadArgument) {
       {"run --m 8 --n 8 --counts 3,4 --format mxfp4 --backend reference", "even"},
       {"run --shapes-file no-such-file", "no-such-file cannot be read"},
       {"run --shapes-file /dev/null", "the shapes file names no shape"},
+      {"trace --m 64 --n 64 --counts 64 --timeline /no/such/folder/t.json",
+       "/no/such/folder/t.json cannot be written"},
       {"explain --device sm42", "--device: sm42 not in {cpu,sm90,sm100}"},
       {"explain olmoe --sms 99", "--sms is for a GPU; --device is cpu"},
       {"explain olmoe --sm-limit 9", "--sm-limit is for a GPU; --device is cpu"},

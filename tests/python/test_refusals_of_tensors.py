@@ -283,6 +283,17 @@ def test_an_operator_writes_one_kind_of_output(pointers):
     refused(lambda: made.run(_core.Api.CALL, *tensors, *outputs, None, None, None, None), text)
 
 
+def test_an_operator_is_given_what_it_writes_into():
+    a, b = np.ones((T, M), BF16).T, np.ones((T, N), BF16)
+    ends, out = np.array([8, T], np.int32), np.zeros((E, M, N), BF16)
+    made = wgrad.GroupedGemmWgradSm100(a, b, None, None, ends, sample_wgrad=out)
+    made.compile()
+    refused(
+        lambda: made.execute(a, b, None, None, ends),
+        "wgrad_tensor is None; it must be given: this operator writes into it",
+    )
+
+
 def test_numpy_results_need_ml_dtypes(monkeypatch):
     from wgrad._tensors import numpy_dtype
 
