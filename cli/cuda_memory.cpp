@@ -84,6 +84,12 @@ class CudaMemory final : public Memory {
     push(host);
     return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
   }
+  void forget(std::span<std::byte> host) override {
+    const auto mirror = mirrors_.find(host.data());
+    if (mirror == mirrors_.end()) return;
+    driver_.release(mirror->second);  // waits
+    mirrors_.erase(mirror);
+  }
   void push(std::span<std::byte> host) override {
     if (host.empty()) return;
     check(driver_.to_device(mirrors_.at(host.data()), host.data(), host.size()), "cuMemcpyHtoD");

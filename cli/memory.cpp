@@ -8,6 +8,7 @@ namespace {
 class HostMemory final : public Memory {
  public:
   void* mirror(std::span<std::byte> host) override { return host.data(); }
+  void forget(std::span<std::byte>) override {}
   void push(std::span<std::byte>) override {}
   void pull(std::span<std::byte>) override {}
   void wait() override {}

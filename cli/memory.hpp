@@ -16,8 +16,11 @@ class Memory {
   Memory& operator=(const Memory&) = delete;
   virtual ~Memory() = default;
 
-  /// Address, for the backend, of a mirror of `host` that lives as long as this object.
+  /// Address, for the backend, of a mirror of `host` that lives until forget(host), or as long as
+  /// this object.
   virtual void* mirror(std::span<std::byte> host) = 0;
+  /// Ends the mirror of `host`; the work queued before is done by then.
+  virtual void forget(std::span<std::byte> host) = 0;
   /// Makes the mirror equal to `host`.
   virtual void push(std::span<std::byte> host) = 0;
   /// Makes `host` equal to its mirror; the work queued before is done by then.

@@ -57,6 +57,16 @@ Workload::Workload(const Problem& problem, std::span<const std::int64_t> counts,
   make_outputs(seed + 4, threads);
 }
 
+Workload::~Workload() {
+  for (const std::span<std::byte> host : mirrored_) memory_.forget(host);
+}
+
+void* Workload::mirror(std::span<std::byte> host) {
+  void* address = memory_.mirror(host);
+  mirrored_.push_back(host);
+  return address;
+}
+
 void Workload::make_inputs(std::uint64_t seed, int threads) {
   const std::int64_t size = bits(problem_.a_dtype) / 8;
   a_.resize(static_cast<std::size_t>(problem_.m * problem_.tokens * size));
@@ -100,7 +110,7 @@ void Workload::mirror_inputs() {
     using Pointer = std::remove_reference_t<decltype(on_host)>;
     if (data.empty()) return;
     on_host = static_cast<Pointer>(static_cast<const void*>(data.data()));
-    on_device = static_cast<Pointer>(static_cast<const void*>(memory_.mirror(bytes_of(data))));
+    on_device = static_cast<Pointer>(static_cast<const void*>(mirror(bytes_of(data))));
   };
   place(offsets_, host_.offsets, device_.offsets);
   place(a_, host_.a, device_.a);
@@ -126,12 +136,12 @@ void Workload::make_outputs(std::uint64_t seed, int threads) {
                 output_seed_ + e, threads);
   }
   for (Bytes& output : outputs_) {
-    void* address = memory_.mirror(output);
+    void* address = mirror(output);
     if (dense) device_.wgrad = address;
     if (!dense) pointers_.push_back(reinterpret_cast<std::int64_t>(address));
   }
   if (!dense) {
-    device_.wgrad_ptrs = static_cast<const std::int64_t*>(memory_.mirror(bytes_of(pointers_)));
+    device_.wgrad_ptrs = static_cast<const std::int64_t*>(mirror(bytes_of(pointers_)));
   }
 }
 

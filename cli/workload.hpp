@@ -14,15 +14,15 @@ namespace wgrad::cli {
 
 using Bytes = std::vector<std::byte>;
 
-/// Owns the data of one run. Outputs start as NaN where the run overwrites, and as random numbers
-/// where it accumulates; scale padding holds e8m0 NaN.
+/// Owns the data of one run, mirrors included. Outputs start as NaN where the run overwrites, and
+/// as random numbers where it accumulates; scale padding holds e8m0 NaN.
 class Workload {
  public:
   Workload(const Problem& problem, std::span<const std::int64_t> counts, std::uint64_t seed,
            int threads, Memory& memory);
   Workload(const Workload&) = delete;
   Workload& operator=(const Workload&) = delete;
-  ~Workload() = default;
+  ~Workload();
 
   const Problem& problem() const { return problem_; }
   /// What the backend gets: addresses in its own memory.
@@ -45,10 +45,12 @@ class Workload {
   void make_quantized(std::uint64_t seed, int threads);
   void make_outputs(std::uint64_t seed, int threads);
   void mirror_inputs();
+  void* mirror(std::span<std::byte> host);
 
   Problem problem_;
   std::vector<std::int32_t> offsets_;
   Memory& memory_;
+  std::vector<std::span<std::byte>> mirrored_;
   Bytes a_, b_, sfa_, sfb_;
   std::vector<float> global_a_, global_b_;
   std::vector<Bytes> outputs_;  // one (dense) or E (discrete)
