@@ -58,12 +58,14 @@ INSTANTIATE_TEST_SUITE_P(Formats, EveryFormat,
                            return name;
                          });
 
+#ifdef WGRAD_WITH_EMU
 TEST(App, RunsOnTheEmulatedGpu) {
   const Ran r = ran("run --m 72 --n 136 --counts 38,0,130,2 --repeat 1 --backend emu --samples 64");
   ASSERT_EQ(r.code, kOk) << r.err;
   EXPECT_NE(r.out.find("emulated"), std::string::npos) << r.out;
   EXPECT_NE(r.out.find("2 SMs; ms: median of 1 runs of the emulator"), std::string::npos) << r.out;
 }
+#endif
 
 TEST(App, RunsOnAGpu) {
   if (cuda_device_count() == 0 || cuda_device(0).arch != 90)
