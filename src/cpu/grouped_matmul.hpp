@@ -1,4 +1,4 @@
-// The grouped weight gradient on a CPU: every expert, every output tile, one task each.
+// The grouped weight gradient on a CPU: every expert, every output tile, by one thread or several.
 #pragma once
 
 #include <memory>

@@ -252,6 +252,26 @@ TEST(GroupedMatmul, ScalesAtTheEndsOfTheirRangeAreExact) {
   }
 }
 
+/// The scales of half a tile's rows fit into float32, those of all its rows do not: whoever shares
+/// the tile, it is summed in double.
+TEST(GroupedMatmul, ASharedTilesRangeIsThatOfAllItsRows) {
+  Case c = extreme_case(DType::kE4m3, 0, 254, 20);
+  c.problem.m = 160;  // one tile of several calls
+  c.counts = {1024, 1024};
+  c.data = DataKind::kNormal;
+  c.adjust = [](LogicalData& d) {
+    for (std::int64_t row = 0; row < 160; ++row) {
+      for (std::int64_t col = 0; col < d.a.cols(); ++col) {  // so spread that float32 must round
+        d.a.scale_code(row, col) = static_cast<std::uint8_t>(row < 80 ? 0 : 254 - col % 13);
+      }
+    }
+    for (auto& code : d.b.scale_codes) code = 20;
+  };
+  const CaseData data(c);
+  const Bytes one = run_once(prepare(problem(c), this_cpu(1).device), data);
+  EXPECT_TRUE(one == run_once(prepare(problem(c), this_cpu(4).device), data));
+}
+
 TEST(GroupedMatmul, ScaleByteZeroIsTwoToMinus127) {
   const Case c = extreme_case(DType::kE4m3, 0, 127, 127);
   const CaseData data(c);

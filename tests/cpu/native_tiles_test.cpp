@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -150,6 +152,50 @@ int threads_at_once(std::vector<std::int64_t> counts, int threads) {
 TEST(NativeTiles, ThreadsShareTheTilesOfTheOneExpertWithTokens) {
   EXPECT_EQ(threads_at_once({0, 640, 0}, 6), 6);  // two tiles, each of three calls
   EXPECT_EQ(threads_at_once({0, 640, 0}, 4), 4);
+}
+
+/// Rows, columns, tokens and `add` of every call.
+using Calls = std::multiset<std::array<std::int64_t, 4>>;
+
+/// Multiplies nothing; writes down what it is asked for.
+class RecordingMatmul final : public TileMatmul {
+ public:
+  explicit RecordingMatmul(Calls& calls) : calls_(calls) {}
+
+  CellOrder b_order() const noexcept override { return CellOrder::kRows; }
+
+  void multiply(const TileExtents& x, const TileFactor& /*a*/, const TileFactor& /*b*/,
+                float* /*c*/, std::int64_t /*ldc*/, bool add) const override {
+    const std::lock_guard lock(mutex_);
+    calls_.insert({x.m, x.n, x.k, add ? 1 : 0});
+  }
+
+ private:
+  Calls& calls_;
+  mutable std::mutex mutex_;
+};
+
+Calls calls_with(int threads) {
+  test::Case c;
+  c.problem = test::problem_of(test::formats().front(), 176, 56);
+  c.counts = {30, 640, 0, 70};
+  plan::CpuConfig config = native_config();
+  config.tile_m = config.call_m = 96;
+  config.deep_call_m = 32;
+  config.threads = threads;
+  Calls calls;
+  const test::CaseData data(c);
+  const GroupedMatmul matmul(problem(c), config, std::make_unique<RecordingMatmul>(calls));
+  test::Instance instance(data, test::host_device());
+  matmul.run(instance.operands());
+  return calls;
+}
+
+/// The library may sum a row otherwise in a call of another height.
+TEST(NativeTiles, TheLibrarysCallsDoNotDependOnTheThreadCount) {
+  const Calls one = calls_with(1);
+  EXPECT_EQ(one.count({32, 48, 64, 1}), 45U);  // of 640 tokens, after the first 64
+  for (const int threads : {2, 3, 6, 64}) EXPECT_EQ(calls_with(threads), one) << threads;
 }
 
 }  // namespace
