@@ -57,7 +57,7 @@ class Schedule {
         tiles * (std::find_if(experts_.begin(), experts_.end(), is_short) - experts_.begin());
     const std::int64_t last = long_tiles % c.threads;
     for (std::int64_t i = 0; Entry & entry : experts_) {
-      if (!is_short(entry)) {
+      if (c.threads > 1 && !is_short(entry)) {
         const std::int64_t fair =
             kTasksOfAThread * c.threads * entry.place.tokens / (tokens * tiles);
         const std::int64_t idle = i + last >= long_tiles ? c.threads / last : 1;
