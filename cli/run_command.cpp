@@ -54,8 +54,8 @@ Row run_one(const RunFlags& flags, const ShapeChoice& choice, Place& place,
 int run(const RunFlags& flags, std::ostream& out, std::ostream& err) {
   if (flags.gpu != 0 && flags.backend != "cuda")
     throw ValueError("wgrad: --gpu is given; it is for --backend cuda");
-  Place place = place_of({flags.backend, flags.threads, flags.gpu, 0});
   const std::vector<ShapeChoice> choices = chosen_shapes(flags.problem);
+  Place place = place_of({.backend = flags.backend, .threads = flags.threads, .gpu = flags.gpu});
   std::vector<Row> rows;
   {
     Progress progress(err, stderr_is_terminal());

@@ -11,7 +11,7 @@ namespace {
 constexpr double kFlopPerThread = 4e9;              // about 0.1 s on one AVX2 core
 constexpr double kReferenceFlopPerThread = 0.05e9;  // plain loops in double
 constexpr double kEmulatedFlop = 0.4e9;             // a few seconds
-constexpr double kGpuFlop = 1e12;                   // of data, less than a GPU has memory for
+constexpr double kGpuFlop = 1e12;                   // seconds of making data on the host
 
 std::int64_t times(std::int64_t extent, double factor, std::int64_t multiple) {
   const auto units = std::llround(static_cast<double>(extent) * factor / double(multiple));

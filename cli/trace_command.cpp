@@ -102,7 +102,7 @@ int run(const TraceFlags& flags, std::ostream& out) {
   std::ofstream json = opened(flags.timeline);
   std::ofstream picture;
   if (!flags.picture.empty()) picture = opened(flags.picture);
-  Place place = place_of({flags.backend, 0, 0, flags.sms});
+  Place place = place_of({.backend = flags.backend, .sms = flags.sms});
   const bench::Shape shape = shape_of(flags, choices.front());
   const Problem problem = make_problem(flags.problem, shape);
   const auto counts = choices.front().counts.empty()

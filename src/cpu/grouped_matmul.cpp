@@ -45,28 +45,28 @@ struct Task {
 
 /// The tasks of a run: of the experts that have anything to do, those with the most tokens first,
 /// so that no long task starts last. Threads share a tile that is a large part of a thread's fair
-/// share of the work, or one of the last tiles, if these are fewer than threads. None of this has
-/// any influence on results.
+/// share of all tokens, or whose expert is among the last, which have fewer tiles than there are
+/// threads. None of this has any influence on results.
 class Schedule {
  public:
   /// `tiles` of every expert.
   Schedule(const Problem& p, const Operands& o, const plan::CpuConfig& c, std::int64_t tiles) {
     const std::int64_t tokens = collect(p, o);
-    const auto is_short = [&](const Entry& entry) { return entry.place.tokens < c.tile_k; };
-    const std::int64_t long_tiles =
-        tiles * (std::find_if(experts_.begin(), experts_.end(), is_short) - experts_.begin());
-    const std::int64_t last = long_tiles % c.threads;
-    for (std::int64_t i = 0; Entry & entry : experts_) {
-      if (c.threads > 1 && !is_short(entry)) {
-        const std::int64_t fair =
-            kTasksOfAThread * c.threads * entry.place.tokens / (tokens * tiles);
-        const std::int64_t idle = i + last >= long_tiles ? c.threads / last : 1;
-        entry.parts = std::clamp<std::int64_t>(
-            std::max(fair, idle), 1, ceil_div(c.tile_m, plan::call_rows(c, entry.place.tokens)));
-      }
+    const auto has_few = [&](const Entry& entry) { return entry.place.tokens < c.tile_k; };
+    const auto few = std::find_if(experts_.begin(), experts_.end(), has_few);
+    for (auto entry = experts_.begin(); entry != few; ++entry) {
+      // Tiles of this expert and those after it, and how many remain when all threads had as many.
+      const std::int64_t left = (few - entry) * tiles;
+      const std::int64_t rest = (few - experts_.begin()) * tiles % c.threads;
+      const std::int64_t fair =
+          kTasksOfAThread * c.threads * entry->place.tokens / (tokens * tiles);
+      const std::int64_t idle = left <= rest ? c.threads / rest : 1;
+      const std::int64_t calls = ceil_div(c.tile_m, plan::call_rows(c, entry->place.tokens));
+      if (c.threads > 1) entry->parts = std::clamp<std::int64_t>(std::max(fair, idle), 1, calls);
+    }
+    for (Entry& entry : experts_) {
       entry.first = count_;
       count_ += tiles * entry.parts;
-      i += tiles;
     }
   }
 

@@ -129,7 +129,7 @@ class Bf16Matmul final : public TileMatmul {
   }
 
  private:
-  /// A plan has two widths, two heights and kTokenStep-grained depths.
+  /// A plan has two widths, a few heights and kTokenStep-grained depths.
   static constexpr std::size_t kMostPrimitives = 1024;
 
   std::shared_ptr<const CompiledMatmul> find_or_compile(const ShapeKey& key) const {

@@ -23,6 +23,7 @@ std::int64_t padded_ld(std::int64_t floats) {
 }
 
 constexpr std::int64_t kSmallTile = 256;
+constexpr std::int64_t kDeepCall = 64;
 
 std::int64_t l2_of(const DeviceSpec& device) {
   constexpr std::int64_t kUsualL2 = 512 << 10;
@@ -67,7 +68,8 @@ CpuConfig plan_cpu(const Problem& p, const DeviceSpec& device) {
   config.tile_m = even_tile(p.m, config.native_bf16 ? large : widest);
   config.tile_n = even_tile(p.n, widest);
   config.call_m = even_tile(config.tile_m, config.native_bf16 ? kSmallTile : widest);
-  config.deep_call_m = even_tile(config.tile_m, config.native_bf16 ? 64 : ceil_div(widest, 2));
+  config.deep_call_m =
+      even_tile(config.tile_m, config.native_bf16 ? kDeepCall : ceil_div(widest, 2));
   const std::int64_t depth =
       config.native_bf16 ? native_depth(config, l2) : widened_depth(widest, l2);
   config.tile_k = std::clamp<std::int64_t>(depth / 64 * 64, 128, 512);

@@ -243,9 +243,10 @@ TEST(Sm90Plan, RefusesClustersWithoutAKernel) {
   p.tiling = {256, 128, 0, 0};
   DeviceSpec device = hopper();
   device.sm_limit = 1;
-  EXPECT_EQ(refusal(p, device),
-            "cluster_shape_mn is not given with mma_tiler_mn (256, 128); it must be (2, 1) with two "
-            "SMs or more, on SM 9.0; a launch may use 1");
+  EXPECT_EQ(
+      refusal(p, device),
+      "cluster_shape_mn is not given with mma_tiler_mn (256, 128); it must be (2, 1) with two "
+      "SMs or more, on SM 9.0; a launch may use 1");
 }
 
 TEST(Sm90Plan, RefusesOtherDevices) {
