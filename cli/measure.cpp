@@ -7,6 +7,7 @@ namespace wgrad::cli {
 std::vector<double> measure(const Executable& executable, const Workload& workload, Memory& memory,
                             int repeats) {
   std::vector<double> times;
+  times.reserve(static_cast<std::size_t>(repeats));
   for (int repeat = 0; repeat < repeats; ++repeat) {
     times.push_back(memory.milliseconds([&] { executable.run(workload.device_operands()); }));
   }
