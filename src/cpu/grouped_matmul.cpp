@@ -54,10 +54,10 @@ class Schedule {
     const std::int64_t tokens = collect(p, o);
     const auto has_few = [&](const Entry& entry) { return entry.place.tokens < c.tile_k; };
     const auto few = std::find_if(experts_.begin(), experts_.end(), has_few);
+    // Tiles that remain when all threads had as many.
+    const std::int64_t rest = (few - experts_.begin()) * tiles % c.threads;
     for (auto entry = experts_.begin(); entry != few; ++entry) {
-      // Tiles of this expert and those after it, and how many remain when all threads had as many.
-      const std::int64_t left = (few - entry) * tiles;
-      const std::int64_t rest = (few - experts_.begin()) * tiles % c.threads;
+      const std::int64_t left = (few - entry) * tiles;  // of this expert and those after it
       const std::int64_t fair =
           kTasksOfAThread * c.threads * entry->place.tokens / (tokens * tiles);
       const std::int64_t idle = left <= rest ? c.threads / rest : 1;

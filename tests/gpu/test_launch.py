@@ -195,6 +195,16 @@ def test_f076_side_stream_accumulates_twice_while_storage_is_reused():
     del junk
 
 
+def poisoned_behind_work(outs: list[torch.Tensor], stream: torch.cuda.Stream) -> torch.cuda.Event:
+    """NaN in all outputs, and work on `stream` that whatever comes next there has to wait for."""
+    torch.cuda.synchronize()
+    for out in outs:
+        out.fill_(NAN)
+    torch.cuda.synchronize()
+    with torch.cuda.stream(stream):
+        return spin(100)
+
+
 def test_a_pointer_table_is_recorded_on_the_launch_stream():
     """torch must not give its memory away before the stream gets there."""
     case = make([64, 3, 128], 128, 256)
@@ -210,12 +220,7 @@ def test_a_pointer_table_is_recorded_on_the_launch_stream():
         case.x.t(), case.dy, None, None, case.offsets, wgrad_ptrs=table, current_stream=side
     )
     call()
-    torch.cuda.synchronize()
-    for out in outs:
-        out.fill_(NAN)
-    torch.cuda.synchronize()
-    with torch.cuda.stream(side):
-        busy = spin(100)
+    busy = poisoned_behind_work(outs, side)
     call()
     del call, table
     junk = [torch.zeros(3, dtype=torch.int64, device="cuda") for _ in range(64)]
@@ -305,12 +310,7 @@ def test_a_given_stream_is_the_launch_stream(kind):
         )
 
     call()
-    torch.cuda.synchronize()
-    for out in outs:
-        out.fill_(NAN)
-    torch.cuda.synchronize()
-    with torch.cuda.stream(stream):
-        busy = spin(100)
+    busy = poisoned_behind_work(outs, stream)
     call()
     assert not busy.query() and all(out.isnan().any() for out in outs), "it ran on another stream"
     stream.synchronize()
