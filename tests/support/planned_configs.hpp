@@ -7,7 +7,7 @@
 
 namespace wgrad::test {
 
-/// Each once, in one order, of 16-bit problems of every kind with these values of N.
-std::vector<shared::Config> planned_configs(const std::vector<int>& columns);
+/// Each once, in one order, of 16-bit problems of every kind.
+std::vector<shared::Config> planned_configs();
 
 }  // namespace wgrad::test
