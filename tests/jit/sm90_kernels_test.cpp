@@ -24,6 +24,8 @@ namespace {
 
 using shared::Config;
 
+constexpr std::int64_t kMostSmem = 232448;  // bytes a CTA may ask for on SM 9.0
+
 /// The fields whose values must meet.
 constexpr int kFactors = 11;
 std::array<int, kFactors> factors(const Config& c) {
@@ -91,6 +93,12 @@ TEST(Sm90KernelList, CoversEveryTriple) {
   }
 }
 
+TEST(Sm90KernelList, EveryOneFitsInSharedMemory) {
+  for (const Config& c : test::planned_configs()) {
+    ASSERT_LE(plan::smem_bytes(c), kMostSmem) << codegen::sm90_source(c).text;
+  }
+}
+
 const std::vector<Config>& tested_configs() {
   static const std::vector<Config> kTested = [] {
     const char* all = std::getenv("WGRAD_TEST_ALL_KERNELS");  // NOLINT(concurrency-mt-unsafe)
@@ -122,7 +130,7 @@ void expect_clean(const Config& c) {
   EXPECT_EQ(usage->stack_bytes, 0) << source.text;
   EXPECT_EQ(usage->warnings, "") << source.text;
   EXPECT_LE(usage->registers * shared::threads_per_cta(c), 65536) << source.text;
-  EXPECT_LE(usage->static_smem_bytes + plan::smem_bytes(c), 232448) << source.text;
+  EXPECT_LE(usage->static_smem_bytes + plan::smem_bytes(c), kMostSmem) << source.text;
   // One more means that accumulators are moved about in the main loop, of which ptxas says nothing.
   EXPECT_EQ(register_fences(cubin.bytes), c.tail_n > 0 ? 2 : 1) << source.text;
 }
