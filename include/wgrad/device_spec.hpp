@@ -11,9 +11,9 @@ enum class DeviceKind : std::uint8_t { kCpu, kCuda };
 /// Everything the planner may know of a device; no handles.
 struct DeviceSpec {
   DeviceKind kind = DeviceKind::kCpu;
-  std::string name;             ///< as the machine calls itself; for people only
-  int arch = 0;                 ///< CUDA compute capability times ten: 90, 100; 0 on a CPU
-  int sm_count = 0;             ///< multiprocessors
+  std::string name;  ///< as the machine calls itself; an emulated GPU's begins with "emulated"
+  int arch = 0;      ///< CUDA compute capability times ten: 90, 100; 0 on a CPU
+  int sm_count = 0;  ///< multiprocessors
   std::int64_t smem_bytes = 0;  ///< shared memory one CTA may use
   std::int64_t l2_bytes = 0;
   int threads = 1;           ///< CPU threads a run may use

@@ -100,11 +100,6 @@ Explanation explanation_of(const Contract& self, Api api, const DeviceSpec* devi
   return out;
 }
 
-nb::object fault(const Compiled& self) {
-  const auto seen = self.executable().fault();
-  return seen ? nb::cast(*seen) : nb::none();
-}
-
 void bind_contract(nb::module_& module) {
   nb::enum_<Api>(module, "Api", "Whose argument names a message uses.")
       .value("SAMPLE", Api::kSample)
@@ -184,7 +179,9 @@ void bind_compiled(nb::module_& module) {
            "Computes one call.")
       .def("run_request", nb::overload_cast<Request&>(&Compiled::run, nb::const_),
            nb::arg("request"), "Computes a call that was read before.")
-      .def("fault", fault, "The first DeviceFault since compilation or clear_fault(), or None.")
+      .def(
+          "fault", [](const Compiled& c) { return c.executable().fault(); },
+          "The first DeviceFault since compilation or clear_fault(), or None.")
       .def(
           "clear_fault", [](const Compiled& c) { c.executable().clear_fault(); },
           "Forgets the fault seen.")
@@ -210,7 +207,9 @@ void bind_calls(nb::module_& module) {
       .def("prepare", &CompiledCalls::prepare, nb::arg("request"),
            "Compiles the operator of a call where that was not done yet.")
       .def("run_request", nb::overload_cast<Request&>(&CompiledCalls::run), nb::arg("request"),
-           "Computes a call that was read before.");
+           "Computes a call that was read before.")
+      .def("fault", &CompiledCalls::fault, "A DeviceFault that one of them saw, or None.")
+      .def("clear_fault", &CompiledCalls::clear_fault, "Forgets the faults seen.");
 }
 
 }  // namespace

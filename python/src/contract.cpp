@@ -282,4 +282,15 @@ void CompiledCalls::run(const Tensors& tensors, const Options& options, OutputFo
   });
 }
 
+std::optional<DeviceFault> CompiledCalls::fault() const {
+  for (const auto& [key, compiled] : operators_) {
+    if (auto seen = compiled->executable().fault()) return seen;
+  }
+  return std::nullopt;
+}
+
+void CompiledCalls::clear_fault() const {
+  for (const auto& [key, compiled] : operators_) compiled->executable().clear_fault();
+}
+
 }  // namespace wgrad::python

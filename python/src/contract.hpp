@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -74,6 +75,10 @@ class CompiledCalls {
   /// Compiles the operator of `request` where that was not done yet.
   void prepare(const Request& request);
   void run(Request& request);
+
+  /// A fault in device data that one of them saw.
+  std::optional<DeviceFault> fault() const;
+  void clear_fault() const;
 
  private:
   std::shared_ptr<const Compiled> find(const Call& call, const Options& options, OutputForm form);

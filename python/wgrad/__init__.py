@@ -35,7 +35,7 @@ from ._core import (
 from ._core import RuntimeError as RuntimeError
 from ._core import ValueError as ValueError
 from ._toolchain import add_nvrtc_wheels as _add_nvrtc_wheels
-from .cache import clear_caches
+from .cache import clear_caches, clear_device_fault, device_fault
 from .natural import grouped_wgrad
 from .operator import GroupedGemmWgrad, GroupedGemmWgradSm100, WGradInputOrder
 from .quantize import Quantized, pack_fp4, quantize, swizzle_scales, unswizzle_scales
@@ -69,6 +69,8 @@ __all__ = [
     "TupleDict",
     "WGradInputOrder",
     "clear_caches",
+    "clear_device_fault",
+    "device_fault",
     "devices",
     "explain",
     "get_grouped_gemm_wgrad_workspace_size_sm100",

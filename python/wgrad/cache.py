@@ -33,6 +33,25 @@ def natural() -> _core.CompiledCalls:
     return _natural[0]
 
 
+def device_fault() -> _core.DeviceFault | None:
+    """The first fault in device data of grouped_wgrad and the wrapper, or None where none was seen.
+
+    Of calls that have ended on a GPU, without validation; the operator classes have fault() of
+    their own. Waits for nothing: synchronise first to hear of all calls before it.
+    """
+    return next((seen for each in _kept() if (seen := each.fault()) is not None), None)
+
+
+def clear_device_fault() -> None:
+    """Forgets the faults that device_fault() tells."""
+    for each in _kept():
+        each.clear_fault()
+
+
+def _kept() -> list[_core.CompiledCalls | GroupedGemmWgradSm100]:
+    return [*_natural, *wrapper.values()]
+
+
 @atexit.register
 def clear_caches() -> None:
     """Forgets all compiled operators that grouped_wgrad and the wrapper keep."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 from . import _core
@@ -47,7 +48,8 @@ def support(
         backend: ask this backend alone.
 
     Raises:
-        ValueError: sample tensors that do not fit together, and names no field has.
+        ValueError: sample tensors that do not fit together, and names that neither Problem nor
+            grouped_wgrad has.
     """
     contract, problem = _read(x, dy, offsets, backend, fields)
     if contract is not None:
@@ -63,7 +65,10 @@ def explain(
     device: _core.DeviceSpec | None = None,
     **fields: Any,
 ) -> _core.Explanation:
-    """What the planner would do and why; arguments and errors as support()."""
+    """What every backend's planner would do and why; arguments and errors as support(), but for
+    ``backend``, which is refused."""
+    if "backend" in fields:
+        raise refuse("backend", repr(fields["backend"]), "left out: the answer names every backend")
     contract, problem = _read(x, dy, offsets, None, fields)
     if contract is not None:
         return contract.explain(_core.Api.NATURAL, None if device is None else _device(device))
@@ -91,6 +96,9 @@ def _read(
         if dy is not None or offsets is not None or fields:
             raise refuse("x", "a Problem", "the only argument besides device")
         return None, x
+    for name in fields:
+        if name not in inspect.signature(_sample).parameters:
+            raise refuse(name, "given", "left out: grouped_wgrad has no such argument")
     contract = _sample(x, dy, offsets, backend=backend, **fields)
     return contract, contract.problem
 
@@ -114,8 +122,13 @@ def _sample(
     mma_tiler_mn: tuple[int, int] = (256, 256),
     cluster_shape_mn: tuple[int, int] | None = None,
     backend: str | None = None,
+    validate_device_data: bool = False,
     sm_limit: int | None = None,
+    stream: Any = None,
+    workspace: Any = None,
 ) -> _core.Contract:
+    """Of grouped_wgrad's arguments; the last two are a call's own and change no answer."""
+    del stream, workspace
     if isinstance(x, Quantized):
         x, x_scale, x_global_scale = x.elements, x.scales, x.global_scale
     if isinstance(dy, Quantized):
@@ -131,7 +144,7 @@ def _sample(
         None,
         compact_scales,
         backend,
-        False,
+        validate_device_data,
         sm_limit,
         True,
     )

@@ -46,6 +46,38 @@ def test_faulty_offsets_are_clamped_and_reported(offsets, experts, word):
     case.expect(out)
 
 
+def test_a_faulty_call_without_an_operator_of_its_own_can_be_asked_about():
+    case = make([100, 50, 50, 100], 128, 256)
+    bad = torch.tensor([100, 50, 200, 300], dtype=torch.int32, device="cuda")
+    calls = [
+        lambda offsets: wgrad.grouped_wgrad(case.x, case.dy, offsets),
+        lambda offsets: wgrad.grouped_gemm_wgrad_wrapper_sm100(
+            case.x.t(), case.dy, None, None, offsets
+        ),
+    ]
+    for call in calls:
+        call(case.offsets)
+        torch.cuda.synchronize()
+        assert wgrad.device_fault() is None
+        call(bad)
+        torch.cuda.synchronize()
+        assert wgrad.device_fault().expert == 1
+        wgrad.clear_device_fault()
+        assert wgrad.device_fault() is None
+
+
+def test_the_environment_asks_for_validation(monkeypatch):
+    case = make([100, 50, 50, 100], 128, 256)
+    bad = torch.tensor([100, 50, 200, 300], dtype=torch.int32, device="cuda")
+    out = case.output()
+    monkeypatch.setenv("WGRAD_VALIDATE", "1")
+    op = operator_for(case, out)
+    with pytest.raises(ValueError, match=r"offsets\[1\] is 50"):
+        op.execute(case.x.t(), case.dy, None, None, bad, wgrad_tensor=out)
+    torch.cuda.synchronize()
+    assert out.isnan().all() and op.fault() is None
+
+
 def test_validation_refuses_faulty_offsets_before_the_launch():
     case = make([100, 50, 50, 100], 128, 256)
     bad = torch.tensor([100, 50, 200, 300], dtype=torch.int32, device="cuda")

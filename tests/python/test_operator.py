@@ -176,19 +176,26 @@ def test_no_fault_is_reported_after_a_good_run(framework):
     operator.clear_fault()
 
 
-def test_the_neutral_class_refuses_both_outputs_and_the_drop_in_takes_them(framework):
+def test_both_outputs_at_once_are_for_the_drop_in_class_alone(framework):
     case = drop_in.call(framework, np.random.default_rng(11), "bf16", drop_in.GROUPS)
-    operator = wgrad.GroupedGemmWgrad(
-        **drop_in.samples(case["tensors"]),
-        num_experts=2,
-        wgrad_shape=(drop_in.M, drop_in.N),
-        wgrad_dtype="bfloat16",
-    )
-    operator.compile()
     out = framework.full((2, drop_in.M, drop_in.N), np.nan, "bfloat16")
     table = drop_in.pointers(framework, [out[0], out[1]])
-    with pytest.raises(ValueError, match="wgrad_ptrs is given; it must be None together with"):
+
+    def execute(kind):
+        operator = kind(
+            **drop_in.samples(case["tensors"]),
+            num_experts=2,
+            wgrad_shape=(drop_in.M, drop_in.N),
+            wgrad_dtype="bfloat16",
+        )
+        operator.compile()
         operator.execute(**case["tensors"], wgrad_tensor=out, wgrad_ptrs=table)
+
+    with pytest.raises(ValueError, match="wgrad_ptrs is given; it must be None together with"):
+        execute(wgrad.GroupedGemmWgrad)
+    assert np.isnan(framework.to_numpy(out).astype("float32")).all()
+    execute(wgrad.GroupedGemmWgradSm100)
+    check(framework, out, case["expected"])
 
 
 def test_signatures_are_the_drop_in_ones():

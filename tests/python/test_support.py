@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 
 import ml_dtypes
@@ -27,6 +28,15 @@ def test_yes_in_three_spellings():
         wgrad.support(*tensors()),
     ):
         assert answer and answer.reasons == [] and str(answer) == "supported"
+
+
+def test_every_argument_of_grouped_wgrad_may_be_asked_about():
+    names = inspect.signature(wgrad.grouped_wgrad).parameters
+    defaults = {name: p.default for name, p in names.items() if p.default is not p.empty}
+    assert wgrad.support(*tensors(), **defaults)
+    assert wgrad.support(*tensors(), stream=7, validate_device_data=True)
+    del defaults["backend"]
+    assert wgrad.explain(*tensors(), **defaults).candidates
 
 
 def test_no_with_reasons():
@@ -139,6 +149,10 @@ def test_problem_reads_back_what_was_given():
         (lambda: wgrad.support(*tensors(), device="cpu"), "device is 'cpu'; it must be a Device"),
         (lambda: wgrad.support(problem(), backend=3), "backend is 3; it must be None or the name"),
         (lambda: wgrad.grouped_wgrad(*tensors(), backend=3), "backend is 3; it must be None or"),
+        (lambda: wgrad.explain(*tensors(), backend="cpu"), "backend is 'cpu'; it must be left out"),
+        (lambda: wgrad.explain(problem(), backend="cpu"), "backend is 'cpu'; it must be left out"),
+        (lambda: wgrad.support(*tensors(), tokens=3), "tokens is given; it must be left out"),
+        (lambda: wgrad.explain(*tensors(), k=3), "k is given; it must be left out: grouped_wgrad"),
     ],
 )
 def test_hostile_arguments_are_refused_by_name(call, text):

@@ -382,3 +382,18 @@ def test_a_warm_call_reads_each_tensor_once(mode):
     results = {"given": lambda: given["wgrad_tensor"].array, "pointers": lambda: out}
     got = results.get(mode, lambda: result["wgrad_tensor"])()
     assert (got[0] == 8).all() and (got[1] == 16).all()
+
+
+def test_a_device_fault_is_told_of_every_kept_operator(framework, monkeypatch):
+    case = drop_in.call(framework, np.random.default_rng(7), "bf16", drop_in.GROUPS)
+    wrapper(**case["tensors"])
+    tensors = case["tensors"]
+    wgrad.grouped_wgrad(tensors["a_tensor"].T, tensors["b_tensor"], tensors["offsets_tensor"])
+    assert wgrad.device_fault() is None
+    operator = next(iter(wgrad.cache.wrapper.values()))
+    faults = ["offsets decrease"]
+    monkeypatch.setattr(operator, "fault", lambda: next(iter(faults), None))
+    monkeypatch.setattr(operator, "clear_fault", faults.clear)
+    assert wgrad.device_fault() == "offsets decrease"
+    wgrad.clear_device_fault()
+    assert wgrad.device_fault() is None

@@ -51,6 +51,9 @@ def test_the_import_rule_accepts_a_good_tree(tree):
     ("emu/machine.cpp", '"plan/plan.hpp"', "the emulated machine sees emu/ and device/ only"),
     ("python/src/module.cpp", '"plan/plan.hpp"', "sees include/wgrad only"),
     ("cli/run.cpp", '"scales/codec.hpp"', "sees include/wgrad only"),
+    ("cli/run.cpp", '"emu/machine.hpp"', "sees include/wgrad only"),
+    ("examples/run.cpp", '"support/case.hpp"', "sees include/wgrad only"),
+    ("device/wgrad/arch/emu/mma.cuh", '"emu/machine.hpp"', "device/ includes only device/"),
 ])
 def test_the_import_rule_catches(tree, path, include, words):
     write(tree, path, f"// a comment\n#include {include}\n")
