@@ -93,6 +93,14 @@ TEST(Sm90KernelList, CoversEveryTriple) {
   }
 }
 
+TEST(Sm90KernelList, HoldsEveryLastTileOfARow) {
+  std::map<int, std::set<int>> tails;
+  for (const Config& c : test::planned_configs()) tails[c.tile_n].insert(c.tail_n);
+  const std::map<int, std::set<int>> want = {
+      {64, {0}}, {128, {0, 64}}, {192, {0, 64, 128}}, {256, {0, 64, 128, 192}}};
+  EXPECT_EQ(tails, want);
+}
+
 TEST(Sm90KernelList, EveryOneFitsInSharedMemory) {
   for (const Config& c : test::planned_configs()) {
     ASSERT_LE(plan::smem_bytes(c), kMostSmem) << codegen::sm90_source(c).text;
