@@ -96,9 +96,8 @@ def _read(
         if dy is not None or offsets is not None or fields:
             raise refuse("x", "a Problem", "the only argument besides device")
         return None, x
-    for name in fields:
-        if name not in inspect.signature(_sample).parameters:
-            raise refuse(name, "given", "left out: grouped_wgrad has no such argument")
+    for name in fields.keys() - inspect.signature(_sample).parameters.keys():
+        raise refuse(name, "given", "left out: grouped_wgrad has no such argument")
     contract = _sample(x, dy, offsets, backend=backend, **fields)
     return contract, contract.problem
 

@@ -16,18 +16,6 @@ namespace {
 
 using shared::Config;
 
-/// Every number of 64s in the last tile of a row: whole 64s, units of 16 bytes, columns that are
-/// stored one by one.
-constexpr int kColumns[] = {4096, 4160, 4224, 4288, 4104, 4168, 4240, 4296, 4101, 4173, 4245, 4301};
-
-std::vector<Problem> of_widths(const std::vector<Problem>& some) {
-  std::vector<Problem> out;
-  for (const Problem& p : some) {
-    for (const int n : kColumns) out.emplace_back(p).n = n;
-  }
-  return out;
-}
-
 /// Problems of every kind that a configuration depends on.
 std::vector<Problem> problems() {
   std::vector<Problem> out(1);
@@ -48,7 +36,10 @@ std::vector<Problem> problems() {
   vary([](Problem& p, OutputMode x) { p.output_mode = x; }, OutputMode::kDense,
        OutputMode::kDiscrete);
   vary([](Problem& p, bool x) { p.accumulate = x; }, false, true);
-  out = of_widths(out);
+  // Every number of 64s in the last tile of a row: whole 64s, units of 16 bytes, columns that are
+  // stored one by one.
+  vary([](Problem& p, int x) { p.n = x; }, 4096, 4160, 4224, 4288, 4104, 4168, 4240, 4296, 4101,
+       4173, 4245, 4301);
   for (Problem& p : out) {
     p.experts = 8;
     p.tokens = 4096;
