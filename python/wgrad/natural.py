@@ -6,9 +6,8 @@ from typing import Any
 
 from . import _core, cache
 from ._options import options
-from ._refusals import refuse
 from ._tensors import new_output
-from .quantize import Quantized, pack_fp4
+from .quantize import Quantized, packed, unwrap
 
 
 def grouped_wgrad(
@@ -77,9 +76,9 @@ def grouped_wgrad(
         RuntimeError: no backend runs this problem on the tensors' device.
     """
     if isinstance(x, Quantized):
-        x, x_scale, x_global_scale = _unwrap(x, x_scale, x_global_scale, "x")
+        x, x_scale, x_global_scale = unwrap(x, x_scale, x_global_scale, "x")
     if isinstance(dy, Quantized):
-        dy, dy_scale, dy_global_scale = _unwrap(dy, dy_scale, dy_global_scale, "dy")
+        dy, dy_scale, dy_global_scale = unwrap(dy, dy_scale, dy_global_scale, "dy")
     chosen = options(
         mma_tiler_mn,
         cluster_shape_mn,
@@ -101,7 +100,7 @@ def grouped_wgrad(
     except _core.ValueError as error:
         if all(reason.rule != "fp4-packing" for reason in error.reasons):
             raise
-    x, dy = _packed(x), _packed(dy)
+    x, dy = packed(x), packed(dy)
     return _run(x, dy, offsets, scales, chosen, out, accumulate, stream, workspace)
 
 
@@ -147,18 +146,3 @@ def _run(
         x, dy, sfa, sfb, offsets, whole, parts, gsa, gsb, chosen, separate, stream, workspace
     )
     return out
-
-
-def _packed(x: Any) -> Any:
-    """`x`, packed where it is an array of float4_e2m1fn, one element per byte."""
-    return pack_fp4(x) if getattr(getattr(x, "dtype", None), "name", None) == "float4_e2m1fn" else x
-
-
-def _unwrap(operand: Quantized, scale: Any, global_scale: Any, argument: str) -> tuple[Any, ...]:
-    if scale is not None or global_scale is not None:
-        raise refuse(
-            f"{argument}_scale or {argument}_global_scale",
-            "given",
-            f"None: {argument} is a Quantized and brings its own",
-        )
-    return operand.elements, operand.scales, operand.global_scale

@@ -124,6 +124,26 @@ def pack_fp4(x: Any) -> Any:
     return numpy.ascontiguousarray(codes[:, 0::2] | (codes[:, 1::2] << 4)).T
 
 
+def packed(x: Any) -> Any:
+    """`x`, packed where it is an array of float4_e2m1fn, one element per byte."""
+    return pack_fp4(x) if getattr(getattr(x, "dtype", None), "name", None) == "float4_e2m1fn" else x
+
+
+def unwrap(operand: Quantized, scale: Any, global_scale: Any, argument: str) -> tuple[Any, ...]:
+    """The elements, scales and global scale of the operand that `argument` names.
+
+    Raises:
+        ValueError: a scale or global scale beside those that `operand` brings.
+    """
+    if scale is not None or global_scale is not None:
+        raise refuse(
+            f"{argument}_scale or {argument}_global_scale",
+            "given",
+            f"None: {argument} is a Quantized and brings its own",
+        )
+    return operand.elements, operand.scales, operand.global_scale
+
+
 def swizzle_scales(scales: Any, offsets: Any, sf_vec_size: int, *, padding: int = 0) -> Any:
     """Compact (rows, cols) scale factors in the swizzled layout that wgrad reads.
 

@@ -8,7 +8,7 @@ from typing import Any
 from . import _core
 from ._options import backend_name, options
 from ._refusals import refuse
-from .quantize import Quantized
+from .quantize import Quantized, packed, unwrap
 
 
 _FIELDS = (
@@ -129,9 +129,9 @@ def _sample(
     """Of grouped_wgrad's arguments; the last two are a call's own and change no answer."""
     del stream, workspace
     if isinstance(x, Quantized):
-        x, x_scale, x_global_scale = x.elements, x.scales, x.global_scale
+        x, x_scale, x_global_scale = unwrap(x, x_scale, x_global_scale, "x")
     if isinstance(dy, Quantized):
-        dy, dy_scale, dy_global_scale = dy.elements, dy.scales, dy.global_scale
+        dy, dy_scale, dy_global_scale = unwrap(dy, dy_scale, dy_global_scale, "dy")
     chosen = options(
         mma_tiler_mn,
         cluster_shape_mn,
@@ -150,8 +150,8 @@ def _sample(
     separate = isinstance(out, (list, tuple))
     return _core.describe(
         _core.Api.NATURAL,
-        x,
-        dy,
+        packed(x),
+        packed(dy),
         x_scale,
         dy_scale,
         offsets,

@@ -239,7 +239,9 @@ def test_numpy_unpacked_fp4_is_packed():
         return codes.view(ml_dtypes.float4_e2m1fn)
 
     arguments = {"x_scale": x.scales, "dy_scale": dy.scales, "out_dtype": "float32"}
-    out = wgrad.grouped_wgrad(unpack(x.tokens), unpack(dy.tokens), ends, **arguments)
+    unpacked = unpack(x.tokens), unpack(dy.tokens), ends
+    assert wgrad.support(*unpacked, **arguments) and wgrad.explain(*unpacked, **arguments).candidates
+    out = wgrad.grouped_wgrad(*unpacked, **arguments)
     check(numpy, out, x, dy, ends)
     packed = wgrad.pack_fp4(unpack(x.tokens))
     assert packed.strides == x.tokens.strides

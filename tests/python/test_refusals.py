@@ -630,10 +630,13 @@ def test_a_quantized_operand_brings_its_own_scales():
     x = np.ones((32, 16), np.float32)
     ends = reference.offsets([32])
     q = wgrad.quantize(x, ends)
-    refused(
-        lambda: wgrad.grouped_wgrad(q, q, ends, x_scale=q.scales),
-        "x_scale or x_global_scale is given; it must be None: x is a Quantized and brings its own",
-    )
+    for call in (wgrad.grouped_wgrad, wgrad.support, wgrad.explain):
+        for argument, given in [("x", "x_scale"), ("dy", "dy_scale"), ("dy", "dy_global_scale")]:
+            refused(
+                lambda call=call, given=given: call(q, q, ends, **{given: q.scales}),
+                f"{argument}_scale or {argument}_global_scale is given; it must be None: "
+                f"{argument} is a Quantized and brings its own",
+            )
 
 
 def test_all_reasons_come_at_once():
