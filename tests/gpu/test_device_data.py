@@ -72,7 +72,7 @@ def test_the_environment_asks_for_validation(monkeypatch):
     out = case.output()
     monkeypatch.setenv("WGRAD_VALIDATE", "1")
     op = operator_for(case, out)
-    with pytest.raises(ValueError, match=r"offsets\[1\] is 50"):
+    with pytest.raises(ValueError, match=r"offsets_tensor\[1\] is 50"):
         op.execute(case.x.t(), case.dy, None, None, bad, wgrad_tensor=out)
     torch.cuda.synchronize()
     assert out.isnan().all() and op.fault() is None
