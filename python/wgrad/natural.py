@@ -43,7 +43,8 @@ def grouped_wgrad(
         dy: (T, N) gradients of the layer's output, of x's dtype.
         offsets: (E,) int32, the cumulative ends of the experts. Rows past the last are never read.
         out: None for a new (E, M, N) tensor; an (E, M, N) tensor to write, contiguous along N and
-            otherwise padded at will; or a list of E contiguous (M, N) tensors.
+            otherwise padded at will; or a list of E contiguous (M, N) tensors (on a GPU their
+            addresses are copied there anew in each call, which therefore cannot be captured).
         accumulate: add to ``out``, straight from the float32 accumulator; an expert without tokens
             leaves its part unchanged. False: overwrite, and zeros for an expert without tokens.
         out_dtype: bfloat16, float16 or float32. Default: out's dtype, else x's (bfloat16 for a
@@ -73,7 +74,8 @@ def grouped_wgrad(
     Raises:
         ValueError: a bad argument, by name; also a torch tensor that requires grad while gradients
             are recorded, since the result would be detached silently.
-        RuntimeError: no backend runs this problem on the tensors' device.
+        RuntimeError: no backend runs this problem on the tensors' device; a list of outputs while
+            a CUDA graph is captured.
     """
     if isinstance(x, Quantized):
         x, x_scale, x_global_scale = unwrap(x, x_scale, x_global_scale, "x")

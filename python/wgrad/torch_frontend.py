@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from . import _core
 from ._refusals import refuse
 from .natural import grouped_wgrad
 from .tuple_dict import register_pytrees
@@ -70,11 +71,23 @@ def record_stream(tensor: torch.Tensor, handle: int, ordinal: int) -> None:
 def pointer_table(addresses: list[int], ordinal: int, handle: int) -> torch.Tensor:
     """An (E,) int64 tensor of `addresses` on CUDA device `ordinal`, filled on stream `handle`.
 
-    A small copy from the host: it allocates, and cannot be captured in a CUDA graph.
+    Copied from pinned memory, so that nobody waits; both are torch's, which keeps them until the
+    stream has used them.
+
+    Raises:
+        RuntimeError: the stream is being captured: a replay would copy whatever the pinned memory
+            holds by then.
     """
     device = torch.device("cuda", ordinal)
     with torch.cuda.stream(as_stream(handle, device)):
-        return torch.tensor(addresses, dtype=torch.int64, device=device)
+        if torch.cuda.is_current_stream_capturing():
+            raise _core.RuntimeError(
+                "wgrad: out is a list of tensors and stream is being captured into a CUDA graph; "
+                "it must be one tensor there, or their addresses in device memory (wgrad_ptrs of "
+                "GroupedGemmWgrad)"
+            )
+        table = torch.tensor(addresses, dtype=torch.int64, pin_memory=True)
+        return table.to(device, non_blocking=True)
 
 
 def to_float_numpy(tensor: torch.Tensor) -> Any:

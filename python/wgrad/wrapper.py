@@ -116,18 +116,10 @@ def grouped_gemm_wgrad_wrapper_sm100(
         )
         request.give_output(wgrad_tensor)
     if operator is None:
-        experts, m, n = request.wgrad_shape
-        dense = output_mode == "dense"
-        operator = GroupedGemmWgradSm100(
-            a_tensor,
-            b_tensor,
-            sfa_tensor,
-            sfb_tensor,
-            offsets_tensor,
-            sample_wgrad=wgrad_tensor if dense else None,
-            num_experts=None if dense else experts,
-            wgrad_shape=None if dense else (m, n),
-            wgrad_dtype=None if dense else request.wgrad_dtype,
+        operator = cache.wrapper[key] = _compiled(
+            request,
+            (a_tensor, b_tensor, sfa_tensor, sfb_tensor, offsets_tensor),
+            wgrad_tensor if output_mode == "dense" else None,
             sample_global_scale_a=global_scale_a,
             sample_global_scale_b=global_scale_b,
             acc_dtype=acc_dtype,
@@ -142,10 +134,6 @@ def grouped_gemm_wgrad_wrapper_sm100(
             validate_device_data=validate_device_data,
             sm_limit=sm_limit,
         )
-        if not operator.check_support():
-            raise _core.RuntimeError("wgrad: unsupported configuration")
-        operator.compile()
-        cache.wrapper[key] = operator
     if type(operator).execute is GroupedGemmWgrad.execute:
         operator._execute_request(request)
     else:  # a class that someone put in its place, as tests of such caches do
@@ -163,6 +151,29 @@ def grouped_gemm_wgrad_wrapper_sm100(
             descriptor_workspace=descriptor_workspace,
         )
     return TupleDict(wgrad_tensor=wgrad_tensor)
+
+
+def _compiled(
+    request: _core.Request,
+    operands: tuple[Any, Any, Any, Any, Any],
+    stacked: Any,
+    **chosen: Any,
+) -> GroupedGemmWgradSm100:
+    """An operator like `request`: into tensors like `stacked`, or where that is None, separate ones."""
+    experts, m, n = request.wgrad_shape
+    separate = stacked is None
+    operator = GroupedGemmWgradSm100(
+        *operands,
+        sample_wgrad=stacked,
+        num_experts=experts if separate else None,
+        wgrad_shape=(m, n) if separate else None,
+        wgrad_dtype=request.wgrad_dtype if separate else None,
+        **chosen,
+    )
+    if not operator.check_support():
+        raise _core.RuntimeError("wgrad: unsupported configuration")
+    operator.compile()
+    return operator
 
 
 # Feature flags of the reference's wrapper.

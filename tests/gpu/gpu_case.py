@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 import torch
+import wgrad
 
 NAN = float("nan")
 
@@ -27,16 +28,35 @@ class GpuCase:
         shape = (self.experts, self.x.shape[1], self.dy.shape[1])
         return torch.full(shape, fill, dtype=dtype, device=self.x.device)
 
+    def operator(self, out: torch.Tensor, **options) -> wgrad.GroupedGemmWgrad:
+        """A compiled operator: into `out`, or, where that is one expert's, through addresses."""
+        if out.ndim == 3:
+            described = {"sample_wgrad": out}
+        else:
+            described = {
+                "sample_wgrad_expert": out, "num_experts": self.experts,
+                "wgrad_shape": tuple(out.shape), "wgrad_dtype": out.dtype,
+            }
+        operator = wgrad.GroupedGemmWgrad(*self.drop_in(), **described, **options)
+        assert operator.check_support()
+        operator.compile()
+        return operator
+
+    def drop_in(self) -> tuple:
+        """The operands as the drop-in class and wrapper take them."""
+        return self.x.t(), self.dy, None, None, self.offsets
+
     def product(self, e: int) -> torch.Tensor:
         """float32, exact: cuBLAS without TF32, expert by expert."""
         begin = self.ends[e - 1] if e else 0
         x, dy = self.x[begin : self.ends[e]], self.dy[begin : self.ends[e]]
         return x.float().t() @ dy.float()
 
-    def expect(self, out: torch.Tensor, start: float | None = None) -> None:
-        """Bit for bit, expert by expert; `start` is what an accumulating call found."""
+    def expect(self, out: torch.Tensor, start: float | None = None, times: int = 1) -> None:
+        """Bit for bit, expert by expert; `start` is what the first of `times` accumulating calls
+        found."""
         for e in range(self.experts):
-            want = self.product(e)
+            want = self.product(e) * times
             if start is not None:
                 want = want + start
             want = want.to(out[e].dtype)

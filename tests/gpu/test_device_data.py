@@ -7,13 +7,6 @@ import wgrad
 from gpu_case import make
 
 
-def operator_for(case, out):
-    op = wgrad.GroupedGemmWgrad(case.x.t(), case.dy, None, None, case.offsets, sample_wgrad=out)
-    assert op.check_support()
-    op.compile()
-    return op
-
-
 @pytest.mark.parametrize(
     "offsets,experts,word",
     [
@@ -27,20 +20,20 @@ def operator_for(case, out):
 def test_faulty_offsets_are_clamped_and_reported(offsets, experts, word):
     case = make([100, 50, 50, 100], 128, 256)
     out = case.output()
-    op = operator_for(case, out)
-    op.execute(case.x.t(), case.dy, None, None, case.offsets, wgrad_tensor=out)
+    op = case.operator(out)
+    op.execute(*case.drop_in(), wgrad_tensor=out)
     torch.cuda.synchronize()
     assert op.fault() is None
     case.expect(out)
     bad = torch.tensor(offsets, dtype=torch.int32, device="cuda")
-    op.execute(case.x.t(), case.dy, None, None, bad, wgrad_tensor=out)
+    op.execute(*case.drop_in()[:4], bad, wgrad_tensor=out)
     torch.cuda.synchronize()
     fault = op.fault()
     assert fault is not None and fault.expert in experts
     assert fault.value == offsets[fault.expert]
     assert word in fault.what
     op.clear_fault()
-    op.execute(case.x.t(), case.dy, None, None, case.offsets, wgrad_tensor=out)
+    op.execute(*case.drop_in(), wgrad_tensor=out)
     torch.cuda.synchronize()
     assert op.fault() is None
     case.expect(out)
@@ -51,9 +44,7 @@ def test_a_faulty_call_without_an_operator_of_its_own_can_be_asked_about():
     bad = torch.tensor([100, 50, 200, 300], dtype=torch.int32, device="cuda")
     calls = [
         lambda offsets: wgrad.grouped_wgrad(case.x, case.dy, offsets),
-        lambda offsets: wgrad.grouped_gemm_wgrad_wrapper_sm100(
-            case.x.t(), case.dy, None, None, offsets
-        ),
+        lambda offsets: wgrad.grouped_gemm_wgrad_wrapper_sm100(*case.drop_in()[:4], offsets),
     ]
     for call in calls:
         call(case.offsets)
@@ -71,9 +62,9 @@ def test_the_environment_asks_for_validation(monkeypatch):
     bad = torch.tensor([100, 50, 200, 300], dtype=torch.int32, device="cuda")
     out = case.output()
     monkeypatch.setenv("WGRAD_VALIDATE", "1")
-    op = operator_for(case, out)
+    op = case.operator(out)
     with pytest.raises(ValueError, match=r"offsets_tensor\[1\] is 50"):
-        op.execute(case.x.t(), case.dy, None, None, bad, wgrad_tensor=out)
+        op.execute(*case.drop_in()[:4], bad, wgrad_tensor=out)
     torch.cuda.synchronize()
     assert out.isnan().all() and op.fault() is None
 
@@ -107,13 +98,8 @@ def test_faulty_output_addresses_are_skipped_and_reported(address):
     table = torch.tensor([outs[0].data_ptr(), address or 0, outs[2].data_ptr()], device="cuda")
     if address:
         table[1] = outs[1].data_ptr() + address
-    op = wgrad.GroupedGemmWgrad(
-        case.x.t(), case.dy, None, None, case.offsets, sample_wgrad_expert=outs[0],
-        num_experts=3, wgrad_shape=(128, 256), wgrad_dtype=torch.bfloat16,
-    )
-    assert op.check_support()
-    op.compile()
-    op.execute(case.x.t(), case.dy, None, None, case.offsets, wgrad_ptrs=table)
+    op = case.operator(outs[0])
+    op.execute(*case.drop_in(), wgrad_ptrs=table)
     torch.cuda.synchronize()
     fault = op.fault()
     assert fault is not None and fault.expert == 1

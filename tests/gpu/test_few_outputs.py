@@ -10,14 +10,6 @@ from gpu_case import make
 SPLIT_IN_FOUR, SPLIT_IN_TWO = (640, 128), (128, 256)
 
 
-def operator(case, out, sm_limit=None):
-    made = wgrad.GroupedGemmWgrad(
-        case.x.t(), case.dy, None, None, case.offsets, out, sm_limit=sm_limit
-    )
-    made.compile()
-    return made
-
-
 @pytest.mark.parametrize("sm_limit", [None, 4, 9])
 @pytest.mark.parametrize(
     ("shape", "counts"),
@@ -35,7 +27,7 @@ def test_f003_runs_of_empty_experts_whose_tokens_are_shared(shape, counts, sm_li
     """A cluster of a limited launch takes several empty tiles in a row."""
     case = make(counts, *shape)
     out = case.output()
-    assert "sharing tokens" in operator(case, out, sm_limit)._stacked.plan
+    assert "sharing tokens" in case.operator(out, sm_limit=sm_limit)._stacked.plan
     for _ in range(20):
         out.fill_(float("nan"))
         wgrad.grouped_wgrad(case.x, case.dy, case.offsets, out=out, sm_limit=sm_limit)
@@ -71,9 +63,5 @@ def test_f106_bits_follow_neither_the_history_of_calls_nor_the_sm_limit():
 
 def test_a_cluster_of_the_callers_shares_no_tokens():
     case = make([3000], 512, 512)
-    made = wgrad.GroupedGemmWgrad(
-        case.x.t(), case.dy, None, None, case.offsets, case.output(),
-        mma_tiler_mn=(128, 128), cluster_shape_mn=(1, 1),
-    )
-    made.compile()
+    made = case.operator(case.output(), mma_tiler_mn=(128, 128), cluster_shape_mn=(1, 1))
     assert "sharing" not in made._stacked.plan

@@ -1,6 +1,10 @@
 """Graphs, streams, threads, devices: what a launch may and may not do. Named after field faults."""
 
+import os
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import pytest
 import torch
@@ -17,10 +21,11 @@ def spin(milliseconds: float = 50) -> torch.cuda.Event:
     return event
 
 
+@pytest.mark.parametrize("output", ["dense", "list"])
 @pytest.mark.parametrize("counts", [[100, 0, 37, 500], [1024] * 64], ids=["few", "f090"])
-def test_f091_execute_never_waits_for_the_device(counts):
+def test_f091_execute_never_waits_for_the_device(counts, output):
     case = make(counts, 256, 384)
-    out = case.output()
+    out = case.output() if output == "dense" else one_by_one(case.output())[0]
     wgrad.grouped_wgrad(case.x, case.dy, case.offsets, out=out)
     torch.cuda.synchronize()
     torch.cuda.set_sync_debug_mode("error")
@@ -69,8 +74,24 @@ def test_f051_replay_follows_new_counts_and_new_data():
         other.expect(out)
 
 
-def test_f093_the_first_call_ever_may_be_captured():
-    wgrad.clear_caches()
+def test_f051_replay_follows_new_addresses():
+    case = make([64, 3, 0, 128], 128, 256)
+    first, table = one_by_one(case.output())
+    operator = case.operator(first[0])
+    call = lambda: operator.execute(*case.drop_in(), wgrad_ptrs=table)  # noqa: E731
+    call()
+    graph = captured(call)
+    second, other = one_by_one(case.output())
+    for outs, addresses in ((second, other), (first, table.clone()), (second, other)):
+        table.copy_(addresses)
+        for out in (*first, *second):
+            out.fill_(NAN)
+        graph.replay()
+        case.expect(outs)
+        assert untouched(second if outs is first else first)
+
+
+def capture_the_first_call() -> None:
     case = make([64, 65, 0, 1], 192, 320, seed=11)
     out = case.output(torch.float32)
     graph = captured(lambda: wgrad.grouped_wgrad(case.x, case.dy, case.offsets, out=out))
@@ -79,6 +100,31 @@ def test_f093_the_first_call_ever_may_be_captured():
     case.expect(eager)
     graph.replay()
     case.expect(out)
+
+
+@pytest.mark.parametrize("cache", ["as it is", "empty"])
+def test_f093_the_first_call_ever_may_be_captured(cache, tmp_path):
+    """In a process of its own, where no kernel is loaded yet; with an empty cache, nor compiled."""
+    folder = {} if cache == "as it is" else {"WGRAD_CACHE_DIR": str(tmp_path)}
+    code = "import test_launch; test_launch.capture_the_first_call()"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=Path(__file__).parent, env={**os.environ, **folder},
+        capture_output=True, text=True, timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_list_of_outputs_is_refused_under_capture():
+    """The table of their addresses would be copied again at replay, from memory long reused."""
+    case = make([64, 3], 128, 256)
+    outs, _ = one_by_one(case.output())
+    call = lambda: wgrad.grouped_wgrad(case.x, case.dy, case.offsets, out=outs)  # noqa: E731
+    call()
+    graph = torch.cuda.CUDAGraph()
+    with pytest.raises(RuntimeError, match="out is a list"), torch.cuda.graph(graph):
+        call()
+    call()
+    case.expect(outs)
 
 
 def test_f092_a_captured_call_survives_larger_calls():
@@ -122,6 +168,7 @@ def test_f050_two_captured_calls_share_a_workspace():
 
 
 def test_f097_two_streams_and_two_problems_at_once():
+    """Sums, so that a tile left out or computed twice in any of the calls is seen."""
     cases = [make([50] * 40, 256, 512, seed=1), make([7, 900, 0, 31], 384, 640, seed=2)]
     outs = [c.output(torch.float32, 0.0) for c in cases]
     streams = [torch.cuda.Stream() for _ in cases]
@@ -129,15 +176,15 @@ def test_f097_two_streams_and_two_problems_at_once():
     for _ in range(200):
         for c, out, stream in zip(cases, outs, streams):
             with torch.cuda.stream(stream):
-                wgrad.grouped_wgrad(c.x, c.dy, c.offsets, out=out)
+                wgrad.grouped_wgrad(c.x, c.dy, c.offsets, out=out, accumulate=True)
     torch.cuda.synchronize()
     for c, out in zip(cases, outs):
-        c.expect(out)
+        c.expect(out, times=200)
 
 
 def test_threads_share_one_operator():
     cases = [make([13, 200 + i, 0, 64], 256, 384, seed=i) for i in range(4)]
-    outs = [c.output() for c in cases]
+    outs = [c.output(torch.float32, 0.0) for c in cases]
     failures = []
 
     def work(c, out):
@@ -146,7 +193,7 @@ def test_threads_share_one_operator():
             stream.wait_stream(torch.cuda.default_stream())
             with torch.cuda.stream(stream):
                 for _ in range(50):
-                    wgrad.grouped_wgrad(c.x, c.dy, c.offsets, out=out)
+                    wgrad.grouped_wgrad(c.x, c.dy, c.offsets, out=out, accumulate=True)
             stream.synchronize()
         except Exception as error:
             failures.append(error)
@@ -158,15 +205,34 @@ def test_threads_share_one_operator():
         t.join(60)
     assert not failures
     for c, out in zip(cases, outs):
-        c.expect(out)
+        c.expect(out, times=50)
+
+
+def one_by_one(out: torch.Tensor) -> tuple[list[torch.Tensor], torch.Tensor]:
+    """Experts' outputs in an order of memory that is not theirs, and the table of their addresses."""
+    order = torch.randperm(len(out), generator=torch.Generator().manual_seed(1)).tolist()
+    outs = [out[i] for i in order]
+    return outs, torch.tensor([o.data_ptr() for o in outs], device=out.device)
 
 
 @pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two CUDA devices")
-def test_f095_tensors_on_a_device_that_is_not_current():
+@pytest.mark.parametrize("api", ["natural", "list", "wrapper", "class", "pointers"])
+def test_f095_tensors_on_a_device_that_is_not_current(api):
     torch.cuda.set_device(0)
     case = make([77, 0, 130], 128, 256, device="cuda:1")
     out = case.output()
-    wgrad.grouped_wgrad(case.x, case.dy, case.offsets, out=out)
+    parts, table = one_by_one(case.output())
+    if api == "natural":
+        wgrad.grouped_wgrad(case.x, case.dy, case.offsets, out=out)
+    elif api == "list":
+        wgrad.grouped_wgrad(case.x, case.dy, case.offsets, out=parts)
+    elif api == "wrapper":
+        wgrad.grouped_gemm_wgrad_wrapper_sm100(*case.drop_in(), wgrad_tensor=out)
+    elif api == "class":
+        case.operator(out).execute(*case.drop_in(), wgrad_tensor=out)
+    else:
+        case.operator(parts[0]).execute(*case.drop_in(), wgrad_ptrs=table)
+    out = parts if api in ("list", "pointers") else out
     assert torch.cuda.current_device() == 0
     torch.cuda.synchronize(1)
     case.expect(out)
@@ -213,16 +279,11 @@ def untouched(outs: list[torch.Tensor]) -> bool:
 def test_a_pointer_table_is_recorded_on_the_launch_stream():
     """torch must not give its memory away before the stream gets there."""
     case = make([64, 3, 128], 128, 256)
-    outs = [torch.full((128, 256), NAN, dtype=torch.bfloat16, device="cuda") for _ in range(3)]
-    operator = wgrad.GroupedGemmWgrad(
-        case.x.t(), case.dy, None, None, case.offsets, sample_wgrad_expert=outs[0],
-        num_experts=3, wgrad_shape=(128, 256), wgrad_dtype=torch.bfloat16,
-    )
-    operator.compile()
-    table = torch.tensor([out.data_ptr() for out in outs], device="cuda")
+    outs, table = one_by_one(case.output())
+    operator = case.operator(outs[0])
     side = torch.cuda.Stream()
     call = lambda: operator.execute(  # noqa: E731
-        case.x.t(), case.dy, None, None, case.offsets, wgrad_ptrs=table, current_stream=side
+        *case.drop_in(), wgrad_ptrs=table, current_stream=side
     )
     call()
     busy = poisoned_behind_work(outs, side)
@@ -256,12 +317,9 @@ def test_a_launch_keeps_to_the_sm_limit(limit):
     out = case.output()
     wgrad.grouped_wgrad(case.x, case.dy, case.offsets, out=out, sm_limit=limit)
     case.expect(out)
-    operator = wgrad.GroupedGemmWgrad(
-        case.x.t(), case.dy, None, None, case.offsets, case.output(), sm_limit=limit
-    )
-    operator.compile()
+    operator = case.operator(case.output(), sm_limit=limit)
     out = case.output()
-    operator.execute(case.x.t(), case.dy, None, None, case.offsets, out)
+    operator.execute(*case.drop_in(), out)
     case.expect(out)
     grid = int(operator._stacked.plan.split("grid ")[1].split(",")[0])
     assert 1 <= grid <= min(limit, torch.cuda.get_device_properties(0).multi_processor_count)
@@ -308,10 +366,9 @@ def test_a_given_stream_is_the_launch_stream(kind):
     outs = [case.output(), case.output()]
 
     def call():
-        tensors = case.x.t(), case.dy, None, None, case.offsets
         wgrad.grouped_wgrad(case.x, case.dy, case.offsets, out=outs[0], stream=given)
         wgrad.grouped_gemm_wgrad_wrapper_sm100(
-            *tensors, wgrad_tensor=outs[1], current_stream=given
+            *case.drop_in(), wgrad_tensor=outs[1], current_stream=given
         )
 
     call()

@@ -4,19 +4,20 @@ import pytest
 import torch
 import wgrad
 
-from gpu_case import make
+from gpu_case import NAN, make
 
 REPEATS = 100
+K_MAJOR = {"x_major": "k", "dy_major": "k"}
 
 
-def repeat_bitwise(case, dtype=torch.bfloat16, **options):
-    first = case.output(dtype)
-    wgrad.grouped_wgrad(case.x, case.dy, case.offsets, out=first, **options)
-    again = torch.empty_like(first)
-    for i in range(REPEATS):
-        again.fill_(float("nan"))
-        wgrad.grouped_wgrad(case.x, case.dy, case.offsets, out=again, **options)
-        assert torch.equal(first, again), f"repeat {i} differs"
+def repeat_bitwise(case, dtype=torch.bfloat16, *, start=NAN, discrete=False, **options):
+    first = None
+    for i in range(REPEATS + 1):
+        out = case.output(dtype, start)
+        target = list(out.unbind()) if discrete else out
+        wgrad.grouped_wgrad(case.x, case.dy, case.offsets, out=target, **options)
+        first = out if first is None else first
+        assert torch.equal(first, out), f"repeat {i} differs"
     return first
 
 
@@ -25,7 +26,8 @@ def repeat_bitwise(case, dtype=torch.bfloat16, **options):
     [
         (768, 2048, [128, 128, 256, 256, 128, 256, 256, 256]),
         (768, 2048, [256, 128, 128, 256]),
-        (768, 2048, [64] * 32),  # one k tile an expert
+        (768, 2048, [64] * 32),
+        (768, 2048, [32] * 32),  # one k tile an expert
         (2048, 768, [1, 64, 63, 65] * 16),
     ],
 )
@@ -43,10 +45,29 @@ def test_f054_many_tiles_of_short_k(k):
 def test_f057_discrete_outputs_with_more_experts_than_sms():
     experts = 700
     case = make([5] * experts, 64, 64)
-    outs = [torch.full((64, 64), float("nan"), dtype=torch.bfloat16, device="cuda") for _ in range(experts)]
+    memory = case.output()
+    outs = [memory[(e * 9) % experts] for e in range(experts)]  # in no order of addresses
     for _ in range(20):
+        memory.fill_(NAN)
         wgrad.grouped_wgrad(case.x, case.dy, case.offsets, out=outs)
-    case.expect(outs)
+        case.expect(outs)
+
+
+@pytest.mark.parametrize("way", ["k-major", "ragged", "discrete", "accumulate"])
+@pytest.mark.parametrize("ks", [[64] * 32, [700, 0, 33, 1]], ids=["one-stage", "odd"])
+def test_f106_every_way_repeats_bitwise(way, ks):
+    torch.manual_seed(0)
+    case = make(ks, 768, 2048, **(K_MAJOR if way == "k-major" else {}))
+    if way == "ragged":  # random data are as good in one order as in the other
+        case.x, case.dy = (t.t().contiguous().t() for t in (case.x, case.dy))
+    case.x.copy_(torch.randn_like(case.x))
+    case.dy.copy_(torch.randn_like(case.dy))
+    options = {
+        "ragged": {"input_order": "tensor_ragged"},
+        "discrete": {"discrete": True},
+        "accumulate": {"accumulate": True, "start": 0.375},
+    }
+    repeat_bitwise(case, torch.float32, **options.get(way, {}))
 
 
 def test_f106_random_data_repeats_bitwise_beside_other_load():

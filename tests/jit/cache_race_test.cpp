@@ -1,14 +1,19 @@
 // F099: many processes, one cold cache, a real compiler.
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <set>
 #include <thread>
 #include <vector>
 
+#include "jit/device_headers.hpp"
 #include "jit/kernel_cache.hpp"
 #include "jit/nvrtc_fixture.hpp"
 #include "jit/temporary_folder.hpp"
@@ -16,16 +21,14 @@
 namespace wgrad::jit {
 namespace {
 
-/// Runs in a child process: 0 where it got whole machine code.
-int get_kernel(const std::filesystem::path& folder) {
+/// Runs in a child process: 0 where it got whole machine code, from `origin` if that is given.
+int get_kernel(const DiskCache& disk, std::optional<Origin> origin = std::nullopt) {
   try {
-    add_wheel_folders();
-    const auto kernel = KernelCache(nvrtc_compiler()).get(small_kernel(7), DiskCache(folder));
-    return kernel.cubin->bytes.substr(0, 4) ==
-                   "\x7f"
-                   "ELF"
-               ? 0
-               : 1;
+    const auto kernel = KernelCache(nvrtc_compiler()).get(small_kernel(7), disk);
+    const bool whole = kernel.cubin->bytes.substr(0, 4) ==
+                       "\x7f"
+                       "ELF";
+    return whole && kernel.origin == origin.value_or(kernel.origin) ? 0 : 1;
   } catch (const std::exception&) {
     return 2;
   }
@@ -36,7 +39,10 @@ std::vector<pid_t> start(int count, const std::filesystem::path& folder) {
   std::vector<pid_t> children;
   for (int i = 0; i < count; ++i) {
     const pid_t child = fork();
-    if (child == 0) _exit(get_kernel(folder));
+    if (child == 0) {
+      add_wheel_folders();
+      _exit(get_kernel(DiskCache(folder)));
+    }
     children.push_back(child);
   }
   return children;
@@ -54,10 +60,15 @@ std::multiset<int> exit_codes(const std::vector<pid_t>& children) {
   return codes;
 }
 
-bool nvrtc_is_missing() {
+/// Of a child process; minus the signal that ended it.
+int exit_code_of(const std::function<int()>& work) {
   const pid_t child = fork();
-  if (child == 0) _exit(why_no_nvrtc().empty() ? 0 : 1);
-  return exit_code(child) != 0;
+  if (child == 0) _exit(work());
+  return exit_code(child);
+}
+
+bool nvrtc_is_missing() {
+  return exit_code_of([] { return why_no_nvrtc().empty() ? 0 : 1; }) != 0;
 }
 
 class CacheRace : public testing::Test {
@@ -101,18 +112,45 @@ TEST_F(CacheRace, F099KilledProcessesLeaveTheOthersUnharmed) {
 
 /// A writer that dies between writing and renaming, every time.
 TEST_F(CacheRace, F099AWriterKilledMidwayPublishesNothing) {
-  const pid_t child = fork();
-  if (child == 0) {
-    const DiskCache disk(folder_.path(), [](const char*, const char*) { return raise(SIGKILL); });
-    disk.store("k", {"code", "log"});
-    _exit(0);
-  }
-  EXPECT_EQ(exit_code(child), -SIGKILL);
-  const DiskCache disk(folder_.path());
-  EXPECT_FALSE(disk.load("k"));
-  EXPECT_TRUE(disk.keys("").empty());
-  EXPECT_TRUE(disk.store("k", {"code", "log"}));
-  EXPECT_TRUE(disk.load("k"));
+  const DiskCache dying(folder_.path(), [](const char*, const char*) { return raise(SIGKILL); });
+  EXPECT_EQ(exit_code_of([&] {
+              add_wheel_folders();
+              return get_kernel(dying);
+            }),
+            -SIGKILL);
+  EXPECT_TRUE(DiskCache(folder_.path()).keys("").empty());
+  EXPECT_EQ(exit_codes(start(1, folder_.path())), std::multiset<int>({0}));
+  expect_one_whole_entry();
+}
+
+/// A child that is not root, whom nothing is read-only for, compiles in each process anew.
+TEST_F(CacheRace, AReadOnlyHomeIsNoHindrance) {
+  core::Environment environment;
+  environment.home = folder_.path();
+  const auto disk = DiskCache::of(environment);
+  ASSERT_TRUE(disk);
+  chmod(folder_.path().c_str(), 0555);
+  EXPECT_EQ(exit_code_of([&] {
+              add_wheel_folders();
+              Nvrtc::instance().compile(small_kernel(3), device_headers());  // opened as root may
+              if (geteuid() == 0 && setuid(65534) != 0) return 3;
+              return get_kernel(*disk, Origin::kCompiled);
+            }),
+            0);
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
+}
+
+/// What `wgrad precompile` is for: another machine of the cluster has no compiler.
+TEST_F(CacheRace, AProcessWithoutNvrtcTakesWhatAnotherCompiled) {
+  EXPECT_EQ(exit_codes(start(1, folder_.path())), std::multiset<int>({0}));
+  const auto without = [](const std::filesystem::path& folder) {
+    return exit_code_of([&] {
+      setenv("WGRAD_NVRTC", "/nowhere/libnvrtc.so", 1);  // NOLINT(concurrency-mt-unsafe)
+      return get_kernel(DiskCache(folder), Origin::kDisk);
+    });
+  };
+  EXPECT_EQ(without(folder_.path()), 0);
+  EXPECT_EQ(without(folder_.path() / "empty"), 2);
 }
 
 }  // namespace

@@ -98,6 +98,15 @@ def test_text_faults_are_caught(tmp_path, text, words):
     assert f"bad.txt:1: {words}" in result.stdout
 
 
+def test_links_are_caught(tmp_path):
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    (tmp_path / "link").symlink_to("nowhere")
+    assert run("check_text", tmp_path).returncode == 0, "not tracked"
+    subprocess.run(["git", "-C", tmp_path, "add", "."], check=True)
+    result = run("check_text", tmp_path)
+    assert (result.returncode, result.stdout) == (1, "link: a symbolic link\n")
+
+
 def test_duplicates_are_caught(tmp_path):
     block = "".join(f"int value_{i} = compute({i});\n" for i in range(10))
     write(tmp_path, "src/a.cpp", block + "int only_here = 1;\n")
