@@ -1,7 +1,12 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
+
+#include <functional>
+#include <string>
+#include <tuple>
 
 #include "argument_names.hpp"
 #include "bindings.hpp"
@@ -81,6 +86,7 @@ void bind_device(nb::module_& module) {
           "__eq__", [](const DeviceSpec& a, const DeviceSpec& b) { return a == b; },
           nb::is_operator())
       .def("__repr__", repr);
+  module.attr("DeviceSpec").attr("__hash__") = nb::none();  // its fields may change
   module.def("cpu_device", cpu_device, "This machine's CPU.");
   module.def("cuda_device", cuda_device, nb::arg("ordinal"),
              "CUDA device `ordinal`.\n\nRaises RuntimeError without a driver, ValueError for a bad "
@@ -100,6 +106,19 @@ void bind_support(nb::module_& module) {
       .def_prop_ro(
           "bad_argument", [](const Reason& r) { return r.kind == ReasonKind::kBadArgument; },
           "True: a ValueError; False: a missing capability, a RuntimeError")
+      .def(
+          "__eq__", [](const Reason& a, const Reason& b) { return a == b; }, nb::is_operator())
+      .def("__hash__", [](const Reason& r) { return std::hash<std::string>()(to_string(r)); })
+      .def("__getstate__",
+           [](const Reason& r) {
+             return std::tuple(r.rule, r.field, r.got, r.need, static_cast<int>(r.kind));
+           })
+      .def("__setstate__",
+           [](Reason& r,
+              const std::tuple<std::string, std::string, std::string, std::string, int>& state) {
+             const auto& [rule, field, got, need, kind] = state;
+             new (&r) Reason{rule, field, got, need, static_cast<ReasonKind>(kind)};
+           })
       .def("__str__", [](const Reason& r) { return to_string(r); })
       .def("__repr__", [](const Reason& r) { return "<Reason: " + to_string(r) + ">"; });
   nb::class_<Support>(module, "Support", "True where a problem can run; else every reason why not.")

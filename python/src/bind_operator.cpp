@@ -19,17 +19,15 @@ using Pair = std::pair<int, int>;
 using H = nb::handle;
 
 void init_options(Options* self, Pair mma_tiler_mn, std::optional<Pair> cluster_shape_mn,
-                  int sf_vec_size, Text scale_layout, Text input_order, bool accumulate,
-                  std::optional<Text> wgrad_dtype, std::optional<Text> acc_dtype,
+                  std::optional<int> sf_vec_size, Text scale_layout, Text input_order,
+                  bool accumulate, std::optional<Text> wgrad_dtype, std::optional<Text> acc_dtype,
                   const std::string& sf_fp8_dtype_override, const std::string& backend,
                   bool validate_device_data, int sm_limit) {
   Options o;
   o.tiling = {mma_tiler_mn.first, mma_tiler_mn.second, 0, 0};
   if (cluster_shape_mn) {
-    // 0 means "wgrad chooses" to the core; given, it is as wrong as any other non-power of two.
-    const auto given = [](int v) { return v == 0 ? -1 : v; };
-    o.tiling.cluster_m = given(cluster_shape_mn->first);
-    o.tiling.cluster_n = given(cluster_shape_mn->second);
+    o.tiling.cluster_m = cluster_shape_mn->first;
+    o.tiling.cluster_n = cluster_shape_mn->second;
   }
   o.sf_vec_size = sf_vec_size;
   o.scale_layout = scale_layout_named(scale_layout);
@@ -107,7 +105,7 @@ void bind_contract(nb::module_& module) {
       .value("NATURAL", Api::kNatural);
   nb::class_<Options>(module, "Options", "Everything but tensors of a call.")
       .def("__init__", init_options, nb::kw_only(), nb::arg("mma_tiler_mn") = Pair{256, 256},
-           nb::arg("cluster_shape_mn") = nb::none(), nb::arg("sf_vec_size") = 0,
+           nb::arg("cluster_shape_mn") = nb::none(), nb::arg("sf_vec_size") = nb::none(),
            nb::arg("scale_layout") = "swizzled", nb::arg("input_order") = "tensor2d",
            nb::arg("accumulate") = false, nb::arg("wgrad_dtype") = nb::none(),
            nb::arg("acc_dtype") = nb::none(), nb::arg("sf_fp8_dtype_override") = "",

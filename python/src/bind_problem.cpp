@@ -129,6 +129,8 @@ void bind_problem(nb::module_& module) {
           "'16-bit', 'mxfp8', 'mxfp4' or 'nvfp4'; None where the dtypes form none of them")
       .def(
           "__eq__", [](const Problem& a, const Problem& b) { return a == b; }, nb::is_operator())
+      .def("__hash__",
+           [](const Problem& p) { return nb::hash(nb::make_tuple(p.experts, p.m, p.n, p.tokens)); })
       .def("__repr__", repr);
 }
 

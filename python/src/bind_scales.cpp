@@ -12,6 +12,7 @@
 #include "refuse.hpp"
 #include "spelling.hpp"
 #include "tensor_view.hpp"
+#include "unlocked.hpp"
 #include "wgrad/quantize.hpp"
 #include "wgrad/scale_layout.hpp"
 
@@ -73,7 +74,7 @@ nb::tuple quantize(nb::handle x, nb::handle offsets, std::string_view format,
                           scaling_mode_named(scaling_mode)};
   QuantizedOperand q;
   {
-    const nb::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     q = quantize_along_tokens(source, view.shape[1], view.shape[0], view.strides[1],
                               view.strides[0], offset_span, spec);
   }

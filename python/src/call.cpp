@@ -54,10 +54,11 @@ void read_inputs(CallBuilder& builder) {
   const InputOrder order = builder.options.input_order;
   const Problem usual = usual_majors(builder.api);
   const Problem& preferred = builder.compiled != nullptr ? *builder.compiled : usual;
+  const bool settled = builder.compiled != nullptr;
   const OperandLayout a =
-      read_operand(builder.in.a, "a", 1, preferred.a_major, order, builder.reasons);
+      read_operand(builder.in.a, "a", 1, {preferred.a_major, settled}, order, builder.reasons);
   const OperandLayout b =
-      read_operand(builder.in.b, "b", 0, preferred.b_major, order, builder.reasons);
+      read_operand(builder.in.b, "b", 0, {preferred.b_major, settled}, order, builder.reasons);
   if (builder.reasons.empty() && a.tokens != b.tokens) {
     builder.refuse("tokens", "b",
                    fmt::format("{} token{} long", b.tokens, b.tokens == 1 ? "" : "s"),

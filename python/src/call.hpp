@@ -15,7 +15,7 @@ namespace wgrad::python {
 /// Everything but tensors. Values are not judged here.
 struct Options {
   Tiling tiling;
-  int sf_vec_size = 0;  ///< 0: as the scale factors' dtype says
+  std::optional<int> sf_vec_size;  ///< nullopt: as the scale factors' dtype says
   ScaleLayout scale_layout = ScaleLayout::kSwizzled;
   InputOrder input_order = InputOrder::kTensor2d;
   bool accumulate = false;

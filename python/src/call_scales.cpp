@@ -20,8 +20,8 @@ void refuse_scale_controls(CallBuilder& b) {
   const std::string& override = b.options.sf_fp8_dtype_override;
   forbid(b, "sf_fp8_dtype_override", !override.empty(), override);
   forbid(b, "compact_scales", b.options.scale_layout == ScaleLayout::kCompact, "True");
-  const int vec = b.options.sf_vec_size;
-  if (vec != 16 && vec != 0) {
+  const int vec = b.options.sf_vec_size.value_or(16);
+  if (vec != 16) {
     b.refuse("scale-control", "sf_vec_size", std::to_string(vec),
              "16, its default: BF16 forbids scale control sf_vec_size");
   }
@@ -37,9 +37,9 @@ std::optional<DType> scale_dtype(CallBuilder& b, const std::optional<TensorView>
   if (view->element == Element::kE8m0) return DType::kE8m0;
   if (view->element == Element::kE4m3) return DType::kE4m3;
   const bool fp8 = b.call.problem.a_dtype != DType::kE2m1;
-  const int vec = fp8 && b.options.sf_vec_size == 0 ? 32 : b.options.sf_vec_size;
+  const auto vec = fp8 ? b.options.sf_vec_size.value_or(32) : b.options.sf_vec_size;
   const bool bytes = view->element == Element::kU8;
-  if (bytes && vec != 0) return vec == 16 ? DType::kE4m3 : DType::kE8m0;
+  if (bytes && vec) return vec == 16 ? DType::kE4m3 : DType::kE8m0;
   b.refuse("dtype", field, dtype_text(*view),
            bytes ? "float8_e8m0fnu or float8_e4m3fn, or uint8 together with sf_vec_size"
                  : "float8_e8m0fnu or float8_e4m3fn, or uint8 bytes of one of them");
@@ -100,7 +100,7 @@ void read_scales(CallBuilder& b) {
              fmt::format("of the dtype of {}: {}", b.named("sfa"), name(*sfa)));
   }
   const int usual_vec = *sfa == DType::kE4m3 ? 16 : 32;
-  const int vec = b.options.sf_vec_size != 0 ? b.options.sf_vec_size : usual_vec;
+  const int vec = b.options.sf_vec_size.value_or(usual_vec);
   p.scales = ScaleSpec{*sfa, vec, b.options.scale_layout, read_global_scales(b)};
   Operands& o = b.call.operands;
   o.sfa = b.in.sfa->data;

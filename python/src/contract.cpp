@@ -8,6 +8,7 @@
 #include "frontend.hpp"
 #include "request.hpp"
 #include "stream.hpp"
+#include "unlocked.hpp"
 
 namespace wgrad::python {
 namespace nb = nanobind;
@@ -110,7 +111,7 @@ void record_pointers(nb::handle table, const Call& call) {
 }
 
 void launch(const Executable& executable, const Operands& operands) {
-  const nb::gil_scoped_release unlocked;
+  const Unlocked unlocked;
   executable.run(operands);
 }
 
@@ -248,6 +249,8 @@ void Compiled::run(const Arguments& in, Call& call) const {
   } else {
     launch(executable_, call.operands);
   }
+  if (in.wgrad) mark_written(*in.wgrad);
+  for (const TensorView& output : in.outputs) mark_written(output);
 }
 
 std::shared_ptr<const Compiled> CompiledCalls::find(const Call& call, const Options& options,

@@ -1,6 +1,7 @@
 #include "frontend.hpp"
 
 #include <Python.h>
+#include <nanobind/stl/string.h>
 
 #include "refuse.hpp"
 
@@ -18,8 +19,11 @@ void refuse_detached(const TensorView& view, const char* field) {
   if (!flag.is_valid()) throw nb::python_error();
   if (flag.ptr() != Py_True || !nb::cast<bool>(torch_frontend("grad_enabled")())) return;
   refuse({"requires-grad", field, "a tensor that requires grad",
-          "detached, or used under torch.no_grad() as in a backward pass: wgrad computes a "
-          "gradient and records none"});
+          nb::cast<std::string>(torch_frontend("DETACH"))});
+}
+
+void mark_written(const TensorView& view) {
+  if (view.torch) torch_frontend("mark_written")(view.object);
 }
 
 }  // namespace wgrad::python

@@ -15,4 +15,8 @@ nanobind::object torch_frontend(const char* function);
 /// detached without a word.
 void refuse_detached(const TensorView& view, const char* field);
 
+/// Tells autograd that a torch tensor was written, so that a backward pass that kept the old values
+/// fails instead of using the new ones.
+void mark_written(const TensorView& view);
+
 }  // namespace wgrad::python

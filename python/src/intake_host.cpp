@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "intake.hpp"
 #include "refuse.hpp"
@@ -99,7 +100,17 @@ void read_by_buffer(TensorView& view, const char* field) {
   view.element = element_of_format(*held);
   view.data = held->buf;
   view.writable = held->readonly == 0;
-  set_axes(view, held->ndim, held->shape, held->strides, held->itemsize, field);
+  if (held->strides != nullptr) {
+    set_axes(view, held->ndim, held->shape, held->strides, held->itemsize, field);
+    return;
+  }
+  // ctypes leaves the strides of its arrays out, which are packed.
+  std::vector<Py_ssize_t> strides(static_cast<std::size_t>(held->ndim), held->itemsize);
+  for (int i = held->ndim - 1; i > 0; --i) {
+    const auto axis = static_cast<std::size_t>(i);
+    strides[axis - 1] = strides[axis] * held->shape[i];
+  }
+  set_axes(view, held->ndim, held->shape, strides.data(), held->itemsize, field);
 }
 
 void read_by_attributes(TensorView& view) {

@@ -12,14 +12,16 @@ struct Axes {
   bool mn_major() const { return empty() || extent == 1 || extent_stride == 1; }
 };
 
-/// Where both readings hold, the one with a single row: its leading dimension cannot be wrong.
-Major choose(const Axes& axes, Major preferred) {
-  if (axes.empty()) return preferred;
+/// Where both readings hold and none is settled, the one with a single row: its leading dimension
+/// cannot be wrong.
+Major choose(const Axes& axes, MajorChoice choice) {
+  if (axes.empty()) return choice.major;
   if (!axes.mn_major()) return Major::kK;
   if (!axes.k_major()) return Major::kMn;
+  if (choice.settled) return choice.major;
   if (axes.tokens == 1 && axes.extent > 1) return Major::kMn;
   if (axes.extent == 1 && axes.tokens > 1) return Major::kK;
-  return preferred;
+  return choice.major;
 }
 
 DType read_dtype(const TensorView& view, const char* field, Reasons& out) {
@@ -40,7 +42,7 @@ DType read_dtype(const TensorView& view, const char* field, Reasons& out) {
 }  // namespace
 
 OperandLayout read_operand(const TensorView& view, const char* field, int token_axis,
-                           Major preferred, InputOrder order, Reasons& out) {
+                           MajorChoice choice, InputOrder order, Reasons& out) {
   const auto k = static_cast<std::size_t>(token_axis);
   const Axes axes{view.shape[k], view.shape[1 - k], view.strides[k], view.strides[1 - k]};
   OperandLayout layout;
@@ -53,7 +55,8 @@ OperandLayout read_operand(const TensorView& view, const char* field, int token_
                    "contiguous along one of its axes, as a transposed or row-padded tensor is"});
     return layout;
   }
-  layout.major = choose(axes, packing == 2 && axes.k_major() ? Major::kK : preferred);
+  if (packing == 2) choice = {Major::kK, true};  // two tokens share a byte
+  layout.major = choose(axes, choice);
   const bool k_major = layout.major == Major::kK;
   const std::int64_t rows = k_major ? axes.extent : axes.tokens;
   const bool ragged = k_major && order == InputOrder::kTensorRagged;

@@ -13,8 +13,14 @@ struct OperandLayout {
   std::int64_t ld = 0;      ///< elements between rows; 0: packed, or without meaning
 };
 
+/// What a view that can be read both ways is taken for.
+struct MajorChoice {
+  Major major;
+  bool settled;  ///< false: a view of a single row is read along that row
+};
+
 /// Reads a 2-D `view` whose tokens lie along `token_axis`. Adds to `out` what cannot be read.
 OperandLayout read_operand(const TensorView& view, const char* field, int token_axis,
-                           Major preferred, InputOrder order, Reasons& out);
+                           MajorChoice choice, InputOrder order, Reasons& out);
 
 }  // namespace wgrad::python

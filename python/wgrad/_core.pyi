@@ -105,6 +105,8 @@ class Reason:
     def need(self) -> str: ...
     @property
     def bad_argument(self) -> bool: ...
+    def __eq__(self, other: object) -> bool: ...
+    def __hash__(self) -> int: ...
 
 class Support:
     @property
@@ -152,7 +154,7 @@ class Options:
         *,
         mma_tiler_mn: tuple[int, int] = ...,
         cluster_shape_mn: tuple[int, int] | None = ...,
-        sf_vec_size: int = ...,
+        sf_vec_size: int | None = ...,
         scale_layout: str = ...,
         input_order: str = ...,
         accumulate: bool = ...,

@@ -31,18 +31,16 @@ def _build(
     out_dtype = "out_dtype" if natural else "wgrad_dtype"
     return _core.Options(
         mma_tiler_mn=_pair(mma_tiler_mn, "mma_tiler_mn"),
-        cluster_shape_mn=None
-        if cluster_shape_mn is None
-        else _pair(cluster_shape_mn, "cluster_shape_mn"),
+        cluster_shape_mn=_cluster(cluster_shape_mn),
         sf_vec_size=_vec_size(sf_vec_size),
-        scale_layout="compact" if _flag(compact_scales, "compact_scales") else "swizzled",
+        scale_layout="compact" if flag(compact_scales, "compact_scales") else "swizzled",
         input_order=str(getattr(input_order, "value", input_order)),
-        accumulate=_flag(accumulate, "accumulate" if natural else "accumulate_on_output"),
+        accumulate=flag(accumulate, "accumulate" if natural else "accumulate_on_output"),
         wgrad_dtype=None if wgrad_dtype is None else _float(wgrad_dtype, out_dtype),
         acc_dtype=None if acc_dtype is None else _float(acc_dtype, "acc_dtype"),
         sf_fp8_dtype_override="" if sf_fp8_dtype_override is None else repr(sf_fp8_dtype_override),
         backend=backend_name(backend),
-        validate_device_data=_flag(validate_device_data, "validate_device_data"),
+        validate_device_data=flag(validate_device_data, "validate_device_data"),
         sm_limit=_limit(sm_limit),
     )
 
@@ -84,11 +82,18 @@ def _pair(value: Any, argument: str) -> tuple[int, int]:
     raise refuse(argument, repr(value), "a pair of integers (M, N)")
 
 
-def _vec_size(value: Any) -> int:
+def _cluster(value: Any) -> tuple[int, int] | None:
     if value is None:
-        return 0
-    if _int32(value):
-        return value if value != 0 else -1  # 0 is Options' "not given"
+        return None
+    pair = _pair(value, "cluster_shape_mn")
+    if 0 in pair:  # the core's "wgrad chooses"
+        raise refuse("cluster_shape_mn", repr(pair), "None or a pair of powers of two")
+    return pair
+
+
+def _vec_size(value: Any) -> int | None:
+    if value is None or _int32(value):
+        return value  # type: ignore[no-any-return]
     raise refuse("sf_vec_size", repr(value), "16 or 32")
 
 
@@ -100,7 +105,7 @@ def _limit(value: Any) -> int:
     raise refuse("sm_limit", repr(value), "None or a positive number of multiprocessors")
 
 
-def _flag(value: Any, argument: str) -> bool:
+def flag(value: Any, argument: str) -> bool:
     if value is True or value is False:
         return value
     if type(value).__name__ in ("bool_", "bool"):  # numpy's

@@ -273,6 +273,12 @@ class GroupedGemmWgrad:
 
         stacked = contract(False)
         if wgrad is not None:
+            for name, value in (
+                ("wgrad_shape", wgrad_shape),
+                ("sample_wgrad_expert", self._sample_wgrad_expert),
+            ):
+                if value is not None:
+                    raise refuse(name, "given", "None in dense mode, where sample_wgrad says it")
             self.weight_mode = "dense"
             return stacked, None
         self._check_discrete(stacked, num_experts, wgrad_shape, wgrad_dtype)

@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any
 
 from . import _core
+from ._options import flag
 from ._dtypes import dtype_name
 from ._refusals import refuse
 from ._tensors import is_torch, numpy_dtype
@@ -25,6 +26,7 @@ class Quantized:
     global_scale: Any | None  #: (E,) float32 for NVFP4, else None
     format: str  #: 'mxfp8', 'mxfp4' or 'nvfp4'
     sf_vec_size: int  #: tokens a scale factor covers: 32, or 16 for NVFP4
+    compact: bool = False  #: whether the scales are compact instead of swizzled
 
 
 def quantize(
@@ -75,7 +77,7 @@ def quantize(
         name,
         str(major),
         str(getattr(input_order, "value", input_order)),
-        "compact" if compact else "swizzled",
+        "compact" if flag(compact, "compact") else "swizzled",
         _whole(scale_padding, "scale_padding", 0, 255),
         _mode(scaling_mode, format),
     )
@@ -90,6 +92,7 @@ def quantize(
         global_scale=wrap(global_scales, "float32") if format == "nvfp4" else None,
         format=format,
         sf_vec_size=16 if format == "nvfp4" else 32,
+        compact=compact,
     )
 
 
@@ -129,19 +132,45 @@ def packed(x: Any) -> Any:
     return pack_fp4(x) if getattr(getattr(x, "dtype", None), "name", None) == "float4_e2m1fn" else x
 
 
-def unwrap(operand: Quantized, scale: Any, global_scale: Any, argument: str) -> tuple[Any, ...]:
-    """The elements, scales and global scale of the operand that `argument` names.
+def unwrap(
+    x: Any,
+    dy: Any,
+    x_scale: Any,
+    dy_scale: Any,
+    x_global_scale: Any,
+    dy_global_scale: Any,
+    compact_scales: Any,
+) -> tuple[Any, ...]:
+    """The same arguments of grouped_wgrad, with what each Quantized among x and dy brings.
 
     Raises:
-        ValueError: a scale or global scale beside those that `operand` brings.
+        ValueError: scales, or another layout of them, beside those that an operand brings.
     """
+    if isinstance(x, Quantized):
+        x_scale, x_global_scale = _own_scales(x, x_scale, x_global_scale, "x")
+    if isinstance(dy, Quantized):
+        dy_scale, dy_global_scale = _own_scales(dy, dy_scale, dy_global_scale, "dy")
+    layouts = {q.compact for q in (x, dy) if isinstance(q, Quantized)}
+    if len(layouts) > 1:
+        kind = {True: "compact", False: "swizzled"}
+        need = f"{kind[x.compact]}, as x's are"
+        raise refuse("the layout of dy's scale factors", kind[dy.compact], need)
+    if compact_scales is True and False in layouts:
+        raise refuse("compact_scales", "True", "False: a Quantized brings swizzled scale factors")
+    if compact_scales is False:
+        compact_scales = True in layouts
+    elements = (q.elements if isinstance(q, Quantized) else q for q in (x, dy))
+    return (*elements, x_scale, dy_scale, x_global_scale, dy_global_scale, compact_scales)
+
+
+def _own_scales(operand: Quantized, scale: Any, global_scale: Any, name: str) -> tuple[Any, Any]:
     if scale is not None or global_scale is not None:
         raise refuse(
-            f"{argument}_scale or {argument}_global_scale",
+            f"{name}_scale or {name}_global_scale",
             "given",
-            f"None: {argument} is a Quantized and brings its own",
+            f"None: {name} is a Quantized and brings its own",
         )
-    return operand.elements, operand.scales, operand.global_scale
+    return operand.scales, operand.global_scale
 
 
 def swizzle_scales(scales: Any, offsets: Any, sf_vec_size: int, *, padding: int = 0) -> Any:

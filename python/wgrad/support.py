@@ -128,10 +128,10 @@ def _sample(
 ) -> _core.Contract:
     """Of grouped_wgrad's arguments; the last two are a call's own and change no answer."""
     del stream, workspace
-    if isinstance(x, Quantized):
-        x, x_scale, x_global_scale = unwrap(x, x_scale, x_global_scale, "x")
-    if isinstance(dy, Quantized):
-        dy, dy_scale, dy_global_scale = unwrap(dy, dy_scale, dy_global_scale, "dy")
+    if isinstance(x, Quantized) or isinstance(dy, Quantized):
+        x, dy, x_scale, dy_scale, x_global_scale, dy_global_scale, compact_scales = unwrap(
+            x, dy, x_scale, dy_scale, x_global_scale, dy_global_scale, compact_scales
+        )
     chosen = options(
         mma_tiler_mn,
         cluster_shape_mn,

@@ -26,6 +26,17 @@ def grad_enabled() -> bool:
     return torch.is_grad_enabled()
 
 
+#: What a tensor must be that requires grad; the C++ side says it in these words too.
+DETACH = (
+    "detached, or used under torch.no_grad() as in a backward pass: wgrad computes a gradient and "
+    "records none"
+)
+
+
+#: Tells autograd that a tensor was written; one of torch.inference_mode() has no version to count.
+mark_written = torch.autograd.graph.increment_version
+
+
 def torch_dtype(name: str) -> torch.dtype:
     """torch's dtype of a canonical name; uint8 where this torch has none of that name."""
     dtype: torch.dtype = getattr(torch, name, torch.uint8)
@@ -126,15 +137,26 @@ def _(x: Any, dy: Any, offsets: Any, out_dtype: Any = None) -> torch.Tensor:
     return x.new_empty(shape, dtype=out_dtype or x.dtype)  # type: ignore[no-any-return]
 
 
-@torch.library.custom_op(
-    "wgrad::grouped_wgrad_out",
-    mutates_args=("out",),
-    schema="(Tensor x, Tensor dy, Tensor offsets, Tensor(a!) out, bool accumulate=False) -> ()",
-)
-def _grouped_wgrad_out(x: Any, dy: Any, offsets: Any, out: Any, accumulate: bool = False) -> None:
+_OUT_SCHEMA = "(Tensor x, Tensor dy, Tensor offsets, Tensor(a!) out, bool accumulate=False) -> ()"
+
+
+@torch.library.custom_op("wgrad::_grouped_wgrad_out", mutates_args=("out",), schema=_OUT_SCHEMA)
+def _grouped_wgrad_into(x: Any, dy: Any, offsets: Any, out: Any, accumulate: bool = False) -> None:
     grouped_wgrad(x, dy, offsets, out, accumulate)
 
 
-@_grouped_wgrad_out.register_fake
+@_grouped_wgrad_into.register_fake
 def _(x: Any, dy: Any, offsets: Any, out: Any, accumulate: bool = False) -> None:
     """Nothing to describe: the result is the mutation of `out`."""
+
+
+torch.library.define("wgrad::grouped_wgrad_out", _OUT_SCHEMA)
+
+
+@torch.library.impl("wgrad::grouped_wgrad_out", "CompositeImplicitAutograd")
+def _grouped_wgrad_out(x: Any, dy: Any, offsets: Any, out: Any, accumulate: bool = False) -> None:
+    """What of the call is autograd's: a custom operator that writes cannot refuse by itself."""
+    for name, tensor in (("x", x), ("dy", dy), ("out", out)):
+        if tensor.requires_grad and torch.is_grad_enabled():
+            raise refuse(name, "a tensor that requires grad", DETACH)
+    torch.ops.wgrad._grouped_wgrad_out(x, dy, offsets, out, accumulate)

@@ -12,7 +12,7 @@ class TupleDict(dict[str, Any]):
 
     ``d["wgrad_tensor"]`` and ``d[0]`` give the same value, ``w, = d`` unpacks, and iteration yields
     the values in the order of construction. ``in``, ``len``, ``keys()``, ``items()`` and ``**d``
-    are a plain dict's. A key added later has no position.
+    are a plain dict's. A key added later has no position; one taken away leaves none.
 
     Raises KeyError for an unknown name, IndexError for a position outside ``0 .. len - 1``.
     """
@@ -23,19 +23,22 @@ class TupleDict(dict[str, Any]):
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, int) and not isinstance(key, bool):
-            if not 0 <= key < len(self._order):
-                raise IndexError(
-                    f"index {key} out of range for TupleDict with {len(self._order)} items"
-                )
-            key = self._order[key]
+            order = self._placed()
+            if not 0 <= key < len(order):
+                raise IndexError(f"index {key} out of range for TupleDict with {len(order)} items")
+            key = order[key]
         return super().__getitem__(key)
 
     def __iter__(self) -> Iterator[Any]:
-        return (super(TupleDict, self).__getitem__(key) for key in self._order)
+        return (super(TupleDict, self).__getitem__(key) for key in self._placed())
+
+    def _placed(self) -> tuple[str, ...]:
+        """The keys that have a position: those of the construction that are still there."""
+        return tuple(key for key in self._order if key in self)
 
 
 def _flatten(result: TupleDict) -> tuple[list[Any], tuple[str, ...]]:
-    return list(result), result._order
+    return list(result), result._placed()
 
 
 def _unflatten(values: Any, keys: tuple[str, ...]) -> TupleDict:

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/counted.hpp"
+#include "validate/operand_rules.hpp"
 #include "validate/problem_rules.hpp"
 #include "wgrad/scale_layout.hpp"
 
@@ -59,9 +60,14 @@ void check_wgrad_pointer(Reasons& out, std::size_t e, std::int64_t address) {
   }
 }
 
+/// Of one expert's output, which is packed in the discrete mode.
+std::int64_t output_bytes(const Problem& p) {
+  return p.m * p.n * bits(p.wgrad_dtype) / 8;
+}
+
 /// Experts are written at the same time, so an address belongs to one of them.
 void check_overlaps(Reasons& out, const Problem& p, std::span<const std::int64_t> wgrad_ptrs) {
-  const std::int64_t bytes = p.m * p.n * bits(p.wgrad_dtype) / 8;
+  const std::int64_t bytes = output_bytes(p);
   std::vector<std::size_t> order(wgrad_ptrs.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   const auto address = [&](std::size_t e) { return static_cast<std::uint64_t>(wgrad_ptrs[e]); };
@@ -91,6 +97,10 @@ std::vector<Reason> broken_data_rules(const Problem& p, const Operands& o,
   }
   for (std::size_t e = 0; e < wgrad_ptrs.size(); ++e) check_wgrad_pointer(out, e, wgrad_ptrs[e]);
   if (out.empty()) check_overlaps(out, p, wgrad_ptrs);
+  for (std::size_t e = 0; out.empty() && e < wgrad_ptrs.size(); ++e) {
+    check_overlap(out, p, o, fmt::format("the output of expert {}", e),
+                  reinterpret_cast<const void*>(wgrad_ptrs[e]), output_bytes(p));
+  }
   if (p.scales && out.empty()) {
     check_scale_cols(out, "sfa", p, o.sfa_cols, offsets);
     check_scale_cols(out, "sfb", p, o.sfb_cols, offsets);

@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cstdint>
+#include <string>
 
 #include "core/counted.hpp"
 #include "validate/problem_rules.hpp"
+#include "wgrad/scale_layout.hpp"
 
 namespace wgrad::validate {
 namespace {
@@ -104,6 +107,37 @@ void check_scales(Reasons& out, const Problem& p, const Operands& o) {
   }
 }
 
+/// A stretch of memory that the kernel reads.
+struct Input {
+  const char* field;
+  const void* data;
+  std::int64_t bytes;
+};
+
+std::int64_t bytes_of(std::int64_t elements, DType dtype) {
+  return dtype == DType::kE2m1 ? (elements + 1) / 2 : elements * (bits(dtype) / 8);
+}
+
+Input stretch(const char* field, const void* data, const OperandView& v, DType dtype) {
+  const std::int64_t rows = v.width > 0 ? v.rows : 0;
+  const std::int64_t elements = v.ld_matters ? (rows - 1) * v.ld + v.width : rows * v.width;
+  return {field, data, bytes_of(elements, dtype)};
+}
+
+std::array<Input, 7> inputs(const Problem& p, const Operands& o) {
+  const auto scales = [&](const char* field, const void* data, std::int64_t rows,
+                          std::int64_t cols) {
+    return Input{field, data, p.scales ? scale_bytes(rows, cols, p.scales->layout) : 0};
+  };
+  return {{stretch("a", o.a, view_a(p, o), p.a_dtype),
+           stretch("b", o.b, view_b(p, o), p.b_dtype),
+           {"offsets", o.offsets, p.experts * 4},
+           scales("sfa", o.sfa, p.m, o.sfa_cols),
+           scales("sfb", o.sfb, p.n, o.sfb_cols),
+           {"global_scale_a", o.global_scale_a, p.experts * 4},
+           {"global_scale_b", o.global_scale_b, p.experts * 4}}};
+}
+
 void check_outputs(Reasons& out, const Problem& p, const Operands& o) {
   if (p.output_mode == OutputMode::kDense) {
     check_pointer(out, "wgrad", o.wgrad, kAlignment);
@@ -124,12 +158,32 @@ OperandView view_b(const Problem& p, const Operands& o) {
   return view(p, p.b_major, p.n, o.tokens, o.b_ld);
 }
 
+void check_overlap(std::vector<Reason>& out, const Problem& p, const Operands& o,
+                   std::string_view what, const void* output, std::int64_t bytes) {
+  const auto address = [](const void* at) { return reinterpret_cast<std::uintptr_t>(at); };
+  const auto holds = [&](const void* begin, std::int64_t length, const void* at) {
+    return address(at) - address(begin) < static_cast<std::uintptr_t>(length);
+  };
+  for (const Input& in : inputs(p, o)) {
+    if (in.data == nullptr || in.bytes <= 0) continue;
+    if (!holds(in.data, in.bytes, output) && !holds(output, bytes, in.data)) continue;
+    out.push_back({"input-overlap", in.field,
+                   fmt::format("at address {}, in the memory of {}", fmt::ptr(in.data), what),
+                   "apart from what is written while it is read"});
+  }
+}
+
 std::vector<Reason> broken_rules(const Problem& p, const Operands& o,
                                  std::int64_t workspace_bytes) {
   Reasons out;
   check_inputs(out, p, o);
   check_scales(out, p, o);
   check_outputs(out, p, o);
+  if (out.empty() && o.wgrad != nullptr) {
+    const std::int64_t elements =
+        (p.experts - 1) * expert_stride(p) + (p.m - 1) * row_pitch(p) + p.n;
+    check_overlap(out, p, o, "the output", o.wgrad, bytes_of(elements, p.wgrad_dtype));
+  }
   if (o.workspace != nullptr && o.workspace_bytes < workspace_bytes) {
     out.push_back({"workspace", "workspace", core::counted(o.workspace_bytes, "byte"),
                    "at least " + core::counted(workspace_bytes, "byte")});

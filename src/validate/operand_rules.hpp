@@ -1,6 +1,8 @@
 // The contract's limits on one call's operands that the host can see without reading device data.
 #pragma once
 
+#include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "wgrad/operands.hpp"
@@ -19,6 +21,11 @@ struct OperandView {
 
 OperandView view_a(const Problem& problem, const Operands& operands);
 OperandView view_b(const Problem& problem, const Operands& operands);
+
+/// Adds to `out` every input of a call without broken rules that shares bytes with an output,
+/// which messages call `what`.
+void check_overlap(std::vector<Reason>& out, const Problem& problem, const Operands& operands,
+                   std::string_view what, const void* output, std::int64_t bytes);
 
 /// Every rule that `operands` break for a `problem` that breaks none. Allocates nothing when empty.
 std::vector<Reason> broken_rules(const Problem& problem, const Operands& operands,

@@ -283,10 +283,12 @@ def test_f084_a_mutated_output_counts_twice_under_torch_compile(torch_device):
     assert torch.equal(got, expected) and torch.equal(compiled, eager)
 
 
-@pytest.mark.parametrize("api", ["natural", "wrapper", "class"])
+@pytest.mark.parametrize("api", ["natural", "wrapper", "class", "operator"])
 @pytest.mark.parametrize("which", ["x", "dy", "out"])
 def test_f086_f087_never_detaches_silently(torch_device, api, which):
     import torch
+
+    import wgrad.torch_frontend  # noqa: F401
 
     tensors = {
         "x": torch.ones(8, 16, dtype=torch.bfloat16, device=torch_device),
@@ -301,17 +303,51 @@ def test_f086_f087_never_detaches_silently(torch_device, api, which):
     def call():
         if api == "natural":
             wgrad.grouped_wgrad(x, dy, offsets, out)
+        elif api == "operator":
+            torch.ops.wgrad.grouped_wgrad_out(x, dy, offsets, out)
         elif api == "wrapper":
             wgrad.grouped_gemm_wgrad_wrapper_sm100(x.T, dy, None, None, offsets, wgrad_tensor=out)
         else:
             operator = wgrad.GroupedGemmWgrad(x.T, dy, None, None, offsets, out)
             operator(x.T, dy, None, None, offsets, out)
 
-    name = which if api == "natural" else names[which]
+    name = which if api in ("natural", "operator") else names[which]
     with pytest.raises(ValueError, match=f"{name} is a tensor that requires grad; it must be"):
         call()
     with torch.no_grad():
         call()
+    assert (out == 8).all()
+
+
+@pytest.mark.parametrize("output", ["stacked", "list", "operator"])
+def test_f087_a_written_output_is_known_to_autograd(torch_device, output):
+    """A backward pass that kept the old values must not use the new ones."""
+    import torch
+
+    import wgrad.torch_frontend  # noqa: F401
+
+    x = torch.ones(8, 16, dtype=torch.bfloat16, device=torch_device)
+    offsets = torch.tensor([3, 8], dtype=torch.int32, device=torch_device)
+    saved = torch.ones(2, 16, 16, device=torch_device)
+    loss = (torch.ones_like(saved, requires_grad=True) * saved).sum()
+    if output == "stacked":
+        wgrad.grouped_wgrad(x, x, offsets, saved)
+    elif output == "operator":
+        torch.ops.wgrad.grouped_wgrad_out(x, x, offsets, saved)
+    else:
+        wgrad.grouped_wgrad(x, x, offsets, list(saved.unbind()))
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+
+
+def test_f087_outputs_of_inference_mode_have_no_version(torch_device):
+    import torch
+
+    with torch.inference_mode():
+        x = torch.ones(8, 16, dtype=torch.bfloat16, device=torch_device)
+        out = torch.zeros(1, 16, 16, device=torch_device)
+        offsets = torch.tensor([8], dtype=torch.int32, device=torch_device)
+        wgrad.grouped_wgrad(x, x, offsets, out)
     assert (out == 8).all()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import ctypes
 import gc
 import sys
 
@@ -110,7 +111,7 @@ def test_torch_without_the_c_exchange(dtype):
 
 def test_offsets_through_the_buffer_protocol():
     x, dy, expected = problem(frameworks.Numpy())
-    for offsets in (array.array("i", [8, 24]), memoryview(ENDS)):
+    for offsets in (array.array("i", [8, 24]), memoryview(ENDS), (ctypes.c_int * 2)(8, 24)):
         out = wgrad.grouped_wgrad(x, dy, offsets, out_dtype="float32")
         np.testing.assert_array_equal(out, expected)
     with pytest.raises(ValueError, match="offsets is int64; it must be int32"):

@@ -277,3 +277,31 @@ def test_any_counts_widths_and_layouts(data):
         input_order="tensor_ragged" if ragged else "tensor2d",
     )
     check(framework, out, x, dy, ends, 2.0 if accumulate else 0.0)
+
+
+@pytest.mark.block_scaled
+@pytest.mark.parametrize("format", ["mxfp4", "nvfp4"])
+@pytest.mark.parametrize("tokens", [0, 2, 4])
+def test_few_tokens_of_fp4(framework, format, tokens):
+    """At T = 2 a row is one byte: nothing but the dtype says along which axis tokens are packed."""
+    ends = framework.tensor(np.array([0, tokens], np.int32), "int32")
+    x, dy = (
+        wgrad.quantize(framework.tensor(np.ones((tokens, width)), "float32"), ends, format)
+        for width in (8, 16)
+    )
+    assert wgrad.support(x, dy, ends)
+    out = framework.to_numpy(wgrad.grouped_wgrad(x, dy, ends, out_dtype="float32"))
+    np.testing.assert_array_equal(out[0], 0)
+    np.testing.assert_allclose(out[1], tokens, rtol=1e-6)
+
+
+def test_an_output_in_the_memory_of_an_operand_is_refused():
+    memory = np.ones((64, 16), ml_dtypes.bfloat16)
+    ends = np.array([16, 64], np.int32)
+    dy = np.ones((64, 16), ml_dtypes.bfloat16)
+    out = memory[48:].reshape(1, 16, 16)
+    with pytest.raises(ValueError, match="x is at address 0x.*, in the memory of the output; it must"):
+        wgrad.grouped_wgrad(memory, dy, ends[-1:], out)
+    with pytest.raises(ValueError, match="dy is at .*, in the memory of the output of expert 1"):
+        wgrad.grouped_wgrad(dy, memory, ends, [np.empty((16, 16), ml_dtypes.bfloat16), out[0]])
+    assert (memory == 1).all()

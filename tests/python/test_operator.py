@@ -57,6 +57,37 @@ def test_dense(framework, format, tile, cluster):
     check(framework, out, case["expected"])
 
 
+@pytest.mark.parametrize("tokens", [0, 1, 2, 3, 8])
+@pytest.mark.parametrize("format", ["ragged bf16", "mxfp8"])
+def test_a_compiled_major_holds_for_one_token(format, tokens):
+    """One token's operand is contiguous along either axis."""
+
+    def call(count):
+        ends = np.array([count // 2, count], np.int32)
+        operand, scales = np.ones((count, 16), ml_dtypes.bfloat16, order="F"), None
+        if format == "mxfp8":
+            q = wgrad.quantize(operand, ends)
+            operand, scales = q.elements, q.scales
+        return [operand.T, operand, scales, scales, ends, np.full((2, 16, 16), np.nan, np.float32)]
+
+    options = {"sf_vec_size": 32} if format == "mxfp8" else {"input_order": "tensor_ragged"}
+    operator = wgrad.GroupedGemmWgrad(*call(64), **options)
+    operator.compile()
+    tensors = call(tokens)
+    operator.execute(*tensors)
+    counts = np.diff(tensors[4], prepend=0)
+    np.testing.assert_array_equal(tensors[5], np.ones((2, 16, 16)) * counts[:, None, None])
+
+
+def test_dense_mode_takes_no_second_description_of_the_output():
+    x, ends = np.ones((8, 16), ml_dtypes.bfloat16), np.array([8], np.int32)
+    samples = x.T, x, None, None, ends, np.empty((1, 16, 16), np.float32)
+    for name, value in (("wgrad_shape", (16, 16)), ("sample_wgrad_expert", samples[5][0])):
+        operator = wgrad.GroupedGemmWgrad(*samples, **{name: value})
+        with pytest.raises(ValueError, match=f"{name} is given; it must be None in dense mode"):
+            operator.check_support()
+
+
 @pytest.mark.parametrize("format", FORMATS)
 def test_discrete_three_ways(framework, format):
     case = drop_in.call(framework, np.random.default_rng(1), format, drop_in.GROUPS)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
+import copy
 import importlib
 import inspect
 import os
 import pathlib
+import pickle
 import subprocess
 import sys
 import textwrap
 
+import numpy as np
 import pytest
 
 import wgrad
@@ -156,6 +159,34 @@ def test_nothing_leaks_at_exit():
     calls = textwrap.dedent(CALLS)
     result = run_python(calls + "kept = call_everything(np.ones((4, 8), np.float16))")
     assert result.returncode == 0 and result.stderr == "", result.stderr
+
+
+def test_threads_that_compute_at_exit_end_no_process():
+    program = """
+        import threading, time
+        import numpy as np, wgrad
+        x, ends = np.ones((20000, 128), np.float16), np.array([10000, 20000], np.int32)
+        def forever():
+            while True:
+                wgrad.grouped_wgrad(x, x, ends)
+        for _ in range(4):
+            threading.Thread(target=forever, daemon=True).start()
+        time.sleep(0.3)
+        """
+    result = run_python(program)
+    assert (result.returncode, result.stderr) == (0, ""), result.stderr
+
+
+def test_errors_and_their_reasons_cross_processes():
+    x = np.ones((4, 8), np.float16)
+    with pytest.raises(wgrad.ValueError) as caught:
+        wgrad.grouped_wgrad(x, x, np.array([5, 4], np.int32))
+    error = caught.value
+    for other in (pickle.loads(pickle.dumps(error)), copy.deepcopy(error)):
+        assert type(other) is wgrad.ValueError and str(other) == str(error)
+        assert other.reasons == error.reasons and len(error.reasons) == 2
+        assert other.reasons[0].bad_argument and hash(other.reasons[0]) == hash(error.reasons[0])
+        assert other.reasons[0] != other.reasons[1]
 
 
 def test_an_operator_that_is_kept_says_nothing_at_exit():

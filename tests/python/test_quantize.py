@@ -88,6 +88,20 @@ def test_feeds_grouped_wgrad(framework, format, compact, order):
         *operands, offsets, out_dtype="float32", compact_scales=compact, input_order=order
     )
     np.testing.assert_allclose(framework.to_numpy(out), expected, rtol=1e-5, atol=1e-4)
+    told = wgrad.grouped_wgrad(*operands, offsets, out_dtype="float32", input_order=order)
+    np.testing.assert_array_equal(framework.to_numpy(told), framework.to_numpy(out))
+
+
+@pytest.mark.parametrize("call", [wgrad.grouped_wgrad, wgrad.support, wgrad.explain])
+def test_an_operand_knows_the_layout_of_its_scales(call):
+    """Of 128 rows and 128 tokens both layouts have one shape."""
+    x, ends = np.ones((128, 128), np.float32), np.array([128], np.int32)
+    swizzled, compact = (wgrad.quantize(x, ends, compact=c) for c in (False, True))
+    assert swizzled.scales.shape == compact.scales.shape
+    with pytest.raises(ValueError, match="compact_scales is True; it must be False: a Quantized"):
+        call(swizzled, swizzled, ends, compact_scales=True)
+    with pytest.raises(ValueError, match="of dy's scale factors is compact; it must be swizzled"):
+        call(swizzled, compact, ends)
 
 
 @pytest.mark.block_scaled

@@ -274,7 +274,7 @@ NATURAL = {
         "cluster_shape_mn is (3, 1) with mma_tiler_mn (256, 256); it must be powers of two with a "
         "product of at most 16, M even when the tile's M is 256",
     ),
-    "cluster of zeros": ({"cluster_shape_mn": (0, 0)}, "cluster_shape_mn is ("),
+    "cluster of zeros": ({"cluster_shape_mn": (0, 0)}, "cluster_shape_mn is (0, 0); it must be None"),
     "backend": ({"backend": "abacus"}, "backend is 'abacus'; it must be one of "),
     "workspace dtype": (
         {"workspace": np.zeros(4096, np.int32)},

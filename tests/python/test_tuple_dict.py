@@ -46,6 +46,12 @@ def test_a_key_added_later_has_no_position():
         d[1]
 
 
+def test_a_key_taken_away_leaves_no_position():
+    d = TupleDict(first=1, second=2)
+    del d["first"]
+    assert list(d) == [2] and d[0] == 2 and len(d) == 1
+
+
 @pytest.mark.torch
 def test_is_a_torch_pytree():
     import torch.utils._pytree as pytree

@@ -17,7 +17,8 @@ Problem bf16() {
   return p;
 }
 
-constexpr std::int64_t kExpertBytes = 8192;  // of bf16()
+constexpr std::int64_t kExpertBytes = 8192;    // of bf16()
+constexpr std::int64_t kOperandB = 1LL << 30;  // where B lies
 
 Problem mxfp4(InputOrder order) {
   Problem p = bf16();
@@ -39,6 +40,7 @@ struct Data {
 std::string sentences(const Problem& p, const Data& data) {
   Operands o;
   o.tokens = data.tokens;
+  o.b = reinterpret_cast<const void*>(kOperandB);
   o.sfa_cols = data.sfa_cols;
   o.sfb_cols = data.sfb_cols;
   return test::sentences(validate::broken_data_rules(p, o, data.offsets, data.ptrs));
@@ -98,6 +100,12 @@ TEST(DataRules, NameTheExpertsWhoseOutputsOverlap) {
             "8192 bytes from every other\n"
             "wgrad_ptrs[2] is 0x10, within the output of expert 1 at 0x10; it must be at least "
             "8192 bytes from every other");
+}
+
+TEST(DataRules, NameTheInputInTheMemoryOfAnExpertsOutput) {
+  EXPECT_EQ(sentences(bf16(), {{0, 0, 0}, {65536, kOperandB + 16, 16}}),
+            "b is at address 0x40000000, in the memory of the output of expert 1; it must be apart "
+            "from what is written while it is read");
 }
 
 TEST(DataRules, PackedFp4ExpertsBeginAtEvenTokens) {

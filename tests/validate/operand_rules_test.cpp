@@ -20,6 +20,11 @@ constexpr std::array<std::int32_t, 2> kOffsets = {40, 100};
 constexpr std::array<float, 2> kGlobal = {1, 1};
 constexpr std::array<std::int64_t, 2> kPtrs = {16, 32};
 
+/// An address below all of these.
+void* output_memory() {
+  return reinterpret_cast<void*>(std::uintptr_t{4096});
+}
+
 struct Call {
   Problem problem;
   Operands operands;
@@ -34,7 +39,7 @@ Call plain() {
   c.problem.tokens = c.operands.tokens = 100;
   c.operands.a = c.operands.b = storage.data();
   c.operands.offsets = kOffsets.data();
-  c.operands.wgrad = storage.data();
+  c.operands.wgrad = output_memory();
   return c;
 }
 
@@ -235,6 +240,34 @@ TEST(OperandRules, RefuseScaleColumnsOutOfRange) {
                       }),
             "sfb is 9223372036854775807 columns wide; it must be from 0 to 24019198012642645 "
             "columns wide");
+}
+
+// The kernel reads its inputs while it writes.
+TEST(OperandRules, RefuseAnOutputInTheMemoryOfAnInput) {
+  // B takes 100 x 48 elements of two bytes, the output 2 x 64 x 48.
+  const auto at = [](std::int64_t shift) {
+    return [shift](Problem&, Operands& o) {
+      o.a = reinterpret_cast<const void*>(std::uintptr_t{1} << 20);
+      o.b = reinterpret_cast<const void*>(std::uintptr_t{1} << 30);
+      o.wgrad =
+          reinterpret_cast<void*>((std::uintptr_t{1} << 30) + static_cast<std::uintptr_t>(shift));
+    };
+  };
+  const std::string refusal =
+      "b is at address 0x40000000, in the memory of the output; it must be apart from what is "
+      "written while it is read";
+  EXPECT_EQ(sentences(plain(), at(0)), refusal);
+  EXPECT_EQ(sentences(plain(), at(9600 - 16)), refusal);
+  EXPECT_EQ(sentences(plain(), at(16 - 12288)), refusal);
+  EXPECT_EQ(sentences(plain(), at(9600)), "");
+  EXPECT_EQ(sentences(plain(), at(-12288)), "");
+  EXPECT_EQ(sentences(nvfp4(),
+                      [](Problem&, Operands& o) {
+                        o.wgrad = reinterpret_cast<void*>(
+                            reinterpret_cast<std::uintptr_t>(o.global_scale_b) / 16 * 16);
+                      })
+                .find("global_scale_"),
+            0U);
 }
 
 TEST(OperandRules, RefuseAShortWorkspace) {
