@@ -43,6 +43,7 @@ std::span<const T> host_span(const TensorView& view, Element element, const char
 
 std::span<const std::int32_t> read_offsets(nb::handle offsets, TensorView& view) {
   view = read_tensor(offsets, "offsets");
+  if (view.rank != 1) refuse({"rank", "offsets", "of shape " + shape_text(view), "1-D, (E,)"});
   return host_span<std::int32_t>(view, Element::kI32, "offsets");
 }
 
@@ -109,7 +110,7 @@ nb::object unswizzle(nb::handle swizzled, std::int64_t rows, nb::handle offsets,
 }  // namespace
 
 void bind_scales(nb::module_& module) {
-  module.def("quantize", quantize, nb::arg("x"), nb::arg("offsets"), nb::arg("format"),
+  module.def("quantize", quantize, nb::arg("x"), nb::arg("offsets").none(), nb::arg("format"),
              nb::arg("element"), nb::arg("major"), nb::arg("input_order"), nb::arg("layout"),
              nb::arg("padding"), nb::arg("scaling_mode"),
              "(element bytes, scale bytes, scale columns, global scales), all flat.");
@@ -119,12 +120,14 @@ void bind_scales(nb::module_& module) {
         TensorView ends;
         return scale_cols(read_offsets(offsets, ends), vec_size, scale_layout_named(layout));
       },
-      nb::arg("offsets"), nb::arg("vec_size"), nb::arg("layout"),
+      nb::arg("offsets").none(), nb::arg("vec_size"), nb::arg("layout"),
       "Scale columns that the storage of `offsets` needs.");
-  module.def("swizzle_scales", swizzle, nb::arg("scales"), nb::arg("rows"), nb::arg("offsets"),
-             nb::arg("vec_size"), nb::arg("padding"), "Flat swizzled bytes of compact ones.");
-  module.def("unswizzle_scales", unswizzle, nb::arg("scales"), nb::arg("rows"), nb::arg("offsets"),
-             nb::arg("vec_size"), "Flat compact bytes of swizzled ones.");
+  module.def("swizzle_scales", swizzle, nb::arg("scales"), nb::arg("rows"),
+             nb::arg("offsets").none(), nb::arg("vec_size"), nb::arg("padding"),
+             "Flat swizzled bytes of compact ones.");
+  module.def("unswizzle_scales", unswizzle, nb::arg("scales"), nb::arg("rows"),
+             nb::arg("offsets").none(), nb::arg("vec_size"),
+             "Flat compact bytes of swizzled ones.");
 }
 
 }  // namespace wgrad::python

@@ -63,9 +63,19 @@ def options(*values: Any) -> _core.Options:
 
 def backend_name(backend: Any) -> str:
     """"": whichever supports the problem. Raises ValueError for what cannot be a name."""
-    if backend is None or isinstance(backend, str):
+    if backend is None or (isinstance(backend, str) and backend.isprintable()):
         return backend or ""
     raise refuse("backend", repr(backend), "None or the name of a backend, such as 'cpu'")
+
+
+def whole(value: Any) -> int | None:
+    """`value` as an int; None where it is no integer, or a bool."""
+    if isinstance(value, bool):
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None
 
 
 def _int32(value: Any) -> bool:

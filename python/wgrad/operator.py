@@ -8,7 +8,7 @@ from typing import Any
 
 from . import _core
 from ._dtypes import dtype_name
-from ._options import options
+from ._options import options, whole
 from ._refusals import refuse
 from ._tensors import is_contiguous
 
@@ -292,7 +292,7 @@ class GroupedGemmWgrad:
         for name, value in (("wgrad_shape", wgrad_shape), ("wgrad_dtype", wgrad_dtype)):
             if value is None:
                 raise refuse(name, "None", "given in discrete mode")
-        if num_experts != experts:
+        if whole(num_experts) != experts:
             raise refuse("num_experts", repr(num_experts), f"{experts}, as sample_offsets is long")
         if not isinstance(wgrad_shape, (tuple, list)) or tuple(wgrad_shape) != (m, n):
             raise refuse("wgrad_shape", repr(wgrad_shape), f"(M, N) = ({m}, {n})")

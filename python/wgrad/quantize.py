@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 from . import _core
-from ._options import flag
+from ._options import flag, whole
 from ._dtypes import dtype_name
 from ._refusals import refuse
 from ._tensors import is_torch, numpy_dtype
@@ -222,8 +222,9 @@ def unswizzle_scales(scales: Any, rows: int, offsets: Any, sf_vec_size: int) -> 
 
 
 def _whole(value: Any, argument: str, least: int, most: int) -> int:
-    if hasattr(value, "__index__") and least <= value.__index__() <= most:
-        return int(value.__index__())
+    number = whole(value)
+    if number is not None and least <= number <= most:
+        return number
     raise refuse(argument, repr(value), f"an integer from {least} to {most}")
 
 
@@ -238,7 +239,9 @@ def _as_float(x: Any) -> Any:
         from . import torch_frontend
 
         _on_cpu(x, "x")
-        if x.is_complex():
+        if not torch_frontend.is_dense(x):
+            raise refuse("x", torch_frontend.layout_text(x), "a strided tensor")
+        if torch_frontend.dtype_text(x) == "bool" or x.is_complex():
             raise refuse("x", torch_frontend.dtype_text(x), "an array of real numbers")
         return torch_frontend.to_float_numpy(x)
     import numpy
@@ -248,7 +251,10 @@ def _as_float(x: Any) -> Any:
         raise refuse("x", f"of shape {array.shape}", "2-D, (T, rows)")
     if array.dtype.kind not in "fiuV":
         raise refuse("x", str(array.dtype), "an array of real numbers")
-    plain = array.astype(numpy.float32, copy=False)
+    try:
+        plain = array.astype(numpy.float32, copy=False)
+    except (TypeError, ValueError) as error:  # a structure, say
+        raise refuse("x", str(array.dtype), "an array of real numbers") from error
     return numpy.ascontiguousarray(plain) if min(plain.strides) < 0 else plain
 
 

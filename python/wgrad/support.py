@@ -42,7 +42,8 @@ def support(
 
     Args:
         x: a Problem, or a sample x; None with fields.
-        dy, offsets: samples, with a sample x.
+        dy, offsets: samples, with a sample x. Addresses, and the values of offsets, are a call's
+            own and change no answer, as stream and workspace do not.
         device: a DeviceSpec. Default: the sample tensors' device, else this machine's first CUDA
             device, else its CPU.
         backend: ask this backend alone.

@@ -103,7 +103,17 @@ def pointer_table(addresses: list[int], ordinal: int, handle: int) -> torch.Tens
 
 def to_float_numpy(tensor: torch.Tensor) -> Any:
     """A float32 numpy array of a CPU tensor; a view where it is float32 already."""
-    return tensor.detach().to(torch.float32).numpy()
+    return tensor.detach().to(torch.float32).resolve_neg().numpy()
+
+
+def is_dense(tensor: torch.Tensor) -> bool:
+    """Whether the tensor's elements lie in one memory, as those of a sparse one do not."""
+    return tensor.layout == torch.strided
+
+
+def layout_text(tensor: torch.Tensor) -> str:
+    """The name of a tensor's layout."""
+    return str(tensor.layout).removeprefix("torch.")
 
 
 def from_numpy(array: Any, dtype: str) -> torch.Tensor:

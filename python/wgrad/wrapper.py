@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import _core, cache
-from ._options import options
+from ._options import options, whole
 from ._refusals import refuse
 from ._tensors import new_output
 from .operator import GroupedGemmWgrad, GroupedGemmWgradSm100, WGradInputOrder
@@ -194,15 +194,18 @@ def get_grouped_gemm_wgrad_workspace_size_sm100(
     Raises:
         ValueError: num_experts below 1; an unknown output_mode or input_order.
     """
-    if isinstance(num_experts, bool) or not isinstance(num_experts, int) or num_experts <= 0:
-        raise refuse("num_experts", repr(num_experts), "1 or more: num_experts must be positive")
+    experts = whole(num_experts)
+    if experts is None or experts <= 0:
+        raise refuse(
+            "num_experts", repr(num_experts), "an integer, 1 or more: num_experts must be positive"
+        )
     if output_mode not in ("dense", "discrete"):
         raise _unknown("output_mode", output_mode, "'dense' or 'discrete'")
     order = getattr(input_order, "value", input_order)
     if order not in ("tensor2d", "tensor_ragged"):
         raise _unknown("input_order", order, "'tensor2d' or 'tensor_ragged'")
     slots = 4 if output_mode == "dense" else 5  # A, B, SFA, SFB, and the outputs
-    return 128 * slots * num_experts
+    return 128 * slots * experts
 
 
 def grouped_gemm_wgrad_jax_sm100(*args: Any, **kwargs: Any) -> Any:

@@ -200,6 +200,16 @@ REFUSED = {
         {"x": np.ones((31, 16), np.float32), "offsets": np.array([8], np.int32), "format": "nvfp4"},
         "tokens is 31; it must be even for packed FP4",
     ),
+    "no offsets": ({"offsets": None}, "offsets is a NoneType; it must be a tensor"),
+    "rank of offsets": (
+        {"offsets": np.array([[32]], np.int32)},
+        r"offsets is of shape \(1, 1\); it must be 1-D, \(E,\)",
+    ),
+    "structure": (
+        {"x": np.zeros((32, 16), "V4")},
+        r"x is \|V4; it must be an array of real numbers",
+    ),
+    "compact": ({"compact": "no"}, "compact is 'no'; it must be True or False"),
     "input order": (
         {"input_order": "sorted"},
         "input_order is 'sorted'; it must be 'tensor2d' or 'tensor_ragged'",
@@ -213,6 +223,23 @@ def test_refusals(fault):
     call = {"x": np.ones((32, 16), np.float32), "offsets": np.array([32], np.int32), **changes}
     with pytest.raises(ValueError, match=text):
         wgrad.quantize(**call)
+
+
+@pytest.mark.torch
+def test_tensors_of_other_layouts():
+    import torch
+
+    ends = torch.tensor([32], dtype=torch.int32)
+    plain = torch.ones(32, 16)
+    with pytest.raises(ValueError, match="x is sparse_coo; it must be a strided tensor"):
+        wgrad.quantize(plain.to_sparse(), ends)
+    with pytest.raises(ValueError, match="x is bool; it must be an array of real numbers"):
+        wgrad.quantize(plain.bool(), ends)
+    negative = torch._neg_view(plain)
+    assert torch.equal(
+        wgrad.quantize(negative, ends).elements.view(torch.uint8),
+        wgrad.quantize(-plain, ends).elements.view(torch.uint8),
+    )
 
 
 def test_pack_fp4_refuses_other_dtypes():

@@ -148,6 +148,7 @@ def test_problem_reads_back_what_was_given():
         (lambda: wgrad.explain(problem(), device=0), "device is 0; it must be a DeviceSpec"),
         (lambda: wgrad.support(*tensors(), device="cpu"), "device is 'cpu'; it must be a Device"),
         (lambda: wgrad.support(problem(), backend=3), "backend is 3; it must be None or the name"),
+        (lambda: wgrad.support(problem(), backend="\ud800"), "backend is '\\ud800'; it must be None"),
         (lambda: wgrad.grouped_wgrad(*tensors(), backend=3), "backend is 3; it must be None or"),
         (lambda: wgrad.explain(*tensors(), backend="cpu"), "backend is 'cpu'; it must be left out"),
         (lambda: wgrad.explain(problem(), backend="cpu"), "backend is 'cpu'; it must be left out"),

@@ -323,7 +323,7 @@ def test_workspace_size_query():
     assert size(2) == 1024
     assert size(2, input_order="tensor_ragged") == 1024
     assert size(2, input_order=wgrad.WGradInputOrder.TensorRagged) == 1024
-    assert size(1, output_mode="discrete") == 640
+    assert size(np.int64(1), output_mode="discrete") == 640
     for bad in (0, -1, True, 1.5):
         with pytest.raises(ValueError, match="num_experts must be positive"):
             size(bad)
