@@ -36,3 +36,12 @@ def test_majors(name, x_major, dy_major):
     out = case.output()
     wgrad.grouped_wgrad(case.x, case.dy, case.offsets, out=out)
     case.expect(out)
+
+
+@pytest.mark.parametrize("experts, least, mean, most", [(20, 512, 3104, 6016), (32, 1024, 2048, 3072)])
+def test_f115_fine_grained_experts(experts, least, mean, most):
+    middle = (mean * experts - least - most) // (experts - 2)
+    case = make([least, *[middle] * (experts - 2), most], 512, 2048, slack=5)
+    out = case.output()
+    wgrad.grouped_wgrad(case.x, case.dy, case.offsets, out=out)
+    case.expect(out)
