@@ -23,7 +23,12 @@ void refuse_detached(const TensorView& view, const char* field) {
 }
 
 void mark_written(const TensorView& view) {
-  if (view.torch) torch_frontend("mark_written")(view.object);
+  if (!view.torch) return;
+  // Looked up once. No initialiser of a static: its lock and the GIL could wait for each other.
+  static PyObject* function = nullptr;
+  if (function == nullptr) function = torch_frontend("mark_written").release().ptr();
+  const nb::handle mark = function;
+  mark(view.object);
 }
 
 }  // namespace wgrad::python
