@@ -7,6 +7,7 @@
 
 #include "core/environment.hpp"
 #include "core/parallel.hpp"
+#include "core/saturating.hpp"
 #include "scales/block_quantizer.hpp"
 #include "scales/offsets.hpp"
 #include "scales/scale_blocks.hpp"
@@ -18,6 +19,8 @@ namespace {
 
 constexpr std::int64_t kTileRows = 32;  // of a gathered tile: a cache line of a token-major source
 constexpr std::int64_t kMaxVec = 32;
+/// Of a result: more than memory holds, and its scale factors' bytes still fit 63 bits.
+constexpr std::int64_t kMaxElements = std::int64_t{1} << 50U;
 
 struct Source {
   const float* data = nullptr;
@@ -214,10 +217,17 @@ void check_source(std::size_t got, const Source& s) {
   if (s.rows == 0 || s.tokens == 0) return;
   if (s.row_stride < 0) refuse("row_stride", fmt::format("{}", s.row_stride), "0 or more");
   if (s.token_stride < 0) refuse("token_stride", fmt::format("{}", s.token_stride), "0 or more");
-  const std::int64_t need = (s.rows - 1) * s.row_stride + (s.tokens - 1) * s.token_stride + 1;
+  const std::int64_t last =
+      core::saturating_add(core::saturating_multiply(s.rows - 1, s.row_stride),
+                           core::saturating_multiply(s.tokens - 1, s.token_stride));
+  const std::int64_t need = core::saturating_add(last, 1);
   if (static_cast<std::int64_t>(got) < need) {
     refuse("source", fmt::format("{} elements long", got),
            fmt::format("at least {} elements long for its extents and strides", need));
+  }
+  if (s.rows > kMaxElements / s.tokens) {
+    refuse("rows", fmt::format("{}", s.rows),
+           fmt::format("at most {} for {} tokens", kMaxElements / s.tokens, s.tokens));
   }
 }
 
@@ -246,9 +256,10 @@ QuantizedOperand quantize_along_tokens(std::span<const float> source, std::int64
                                        std::int64_t token_stride,
                                        std::span<const std::int32_t> offsets,
                                        const QuantizeSpec& spec) {
-  const Source view{source.data(), rows, tokens, row_stride, token_stride};
+  Source view{source.data(), rows, tokens, row_stride, token_stride};
   check_spec(spec);
   check_source(source.size(), view);
+  if (tokens == 0) view.rows = 0;  // they hold nothing, however many
   scales::check_offsets(offsets, tokens);
   check_packing(tokens, offsets, spec);
   return Quantizer(view, offsets, spec).run();

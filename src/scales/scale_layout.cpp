@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "core/counted.hpp"
+#include "core/saturating.hpp"
 #include "scales/offsets.hpp"
 #include "scales/scale_blocks.hpp"
 #include "wgrad/errors.hpp"
@@ -33,8 +34,9 @@ Extents checked_extents(std::int64_t rows, std::span<const std::int32_t> offsets
   scales::check_offsets(offsets, std::numeric_limits<std::int32_t>::max());
   const std::int64_t cols = scale_cols(offsets, vec_size, ScaleLayout::kCompact);
   const std::int64_t padded = scale_cols(offsets, vec_size, ScaleLayout::kSwizzled);
+  if (cols == 0) return {};
+  check_length("compact", compact_bytes, core::saturating_multiply(rows, cols));
   const Extents extents{cols, scale_bytes(rows, padded, ScaleLayout::kSwizzled)};
-  check_length("compact", compact_bytes, rows * cols);
   check_length("swizzled", swizzled_bytes, extents.swizzled_bytes);
   return extents;
 }
@@ -43,6 +45,7 @@ Extents checked_extents(std::int64_t rows, std::span<const std::int32_t> offsets
 template <typename Visit>
 void for_each_scale(std::int64_t rows, std::span<const std::int32_t> offsets, int vec_size,
                     std::int64_t compact_cols, Visit visit) {
+  if (compact_cols == 0) return;  // then nothing bounds the rows
   const auto from =
       scales::scale_blocks(offsets, {rows, compact_cols, vec_size, ScaleLayout::kCompact});
   const auto to = scales::scale_blocks(offsets, {rows, 0, vec_size, ScaleLayout::kSwizzled});

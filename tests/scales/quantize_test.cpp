@@ -387,5 +387,27 @@ TEST(Quantize, RefusesSourcesThatCannotBe) {
   EXPECT_EQ(message(4, 4, 4, -1), "wgrad: token_stride is -1; it must be 0 or more");
 }
 
+TEST(Quantize, RefusesExtentsAndStridesThatWrapAround) {
+  const std::string needs_all =
+      "wgrad: source is 64 elements long; it must be at least 9223372036854775807 elements long "
+      "for its extents and strides";
+  EXPECT_EQ(message(16, 64, INT64_MAX, INT64_MAX), needs_all) << "-78 as 64-bit sums wrap around";
+  EXPECT_EQ(message(16, 5, 1, INT64_C(1) << 62U), needs_all) << "16";
+  EXPECT_EQ(message(2, 2, INT64_MAX, 1), needs_all);
+  EXPECT_EQ(message(INT64_MAX, 64, 0, 0),
+            "wgrad: rows is 9223372036854775807; it must be at most 17592186044416 for 64 tokens");
+  EXPECT_EQ(message(INT64_C(1) << 40U, INT64_C(1) << 40U, 0, 0),
+            "wgrad: rows is 1099511627776; it must be at most 1024 for 1099511627776 tokens");
+}
+
+TEST(Quantize, WithoutTokensAnyNumberOfRowsIsNothing) {
+  const std::vector<std::int32_t> offsets = {0, 0};
+  const auto q = quantize_along_tokens({}, INT64_MAX, 0, 1, 1, offsets,
+                                       {.format = Format::kNvfp4, .element = DType::kE2m1});
+  EXPECT_TRUE(q.elements.empty());
+  EXPECT_TRUE(q.scales.empty());
+  EXPECT_EQ(q.global_scales, (std::vector<float>{1, 1}));
+}
+
 }  // namespace
 }  // namespace wgrad

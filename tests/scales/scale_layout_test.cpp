@@ -137,6 +137,25 @@ TEST(ScaleLayout, RefusesVectorsAndRowsThatCannotBe) {
             "wgrad: rows is -1; it must be 0 or more");
   EXPECT_EQ(message([&] { swizzle_scales(bytes, -2, offsets, 32, bytes); }),
             "wgrad: rows is -2; it must be 0 or more");
+  for (const std::int64_t rows : {INT64_MAX, INT64_MAX - 127, INT64_C(1) << 62U}) {
+    for (const std::int32_t end : {1, 64, 256}) {  // 2^62 rows of 4 columns wrap around to nothing
+      const std::vector<std::int32_t> ends = {end};
+      EXPECT_EQ(message([&] {
+                  swizzle_scales(bytes, rows, ends, 32, bytes);
+                }).rfind("wgrad: compact is 512 bytes long; it must be at least", 0),
+                0U);
+      EXPECT_EQ(message([&] {
+                  unswizzle_scales(bytes, rows, ends, 32, bytes);
+                }).rfind("wgrad: compact is 512 bytes long; it must be at least", 0),
+                0U);
+    }
+  }
+}
+
+TEST(ScaleLayout, WithoutTokensAnyNumberOfRowsIsNothing) {
+  const std::vector<std::int32_t> offsets = {0, 0};
+  swizzle_scales({}, INT64_MAX, offsets, 32, {});
+  unswizzle_scales({}, INT64_MAX, offsets, 32, {});
 }
 
 }  // namespace
