@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "wgrad/device_spec.hpp"
 #include "wgrad/operands.hpp"
@@ -36,9 +37,16 @@ struct DeviceFault {
   std::int64_t limit = 0;   ///< the bound it broke; 0 where there is none
 };
 
-/// A compiled operator: immutable, cheap to copy, safe to run from several threads at once.
+/// A compiled operator: immutable, cheap to copy, safe to run from several threads at once. Moving
+/// copies, so that none is ever empty.
 class Executable {
  public:
+  Executable(const Executable&) = default;
+  Executable& operator=(const Executable&) = default;
+  Executable(Executable&& other) noexcept { *this = std::as_const(other); }
+  Executable& operator=(Executable&& other) noexcept { return *this = std::as_const(other); }
+  ~Executable() = default;
+
   /// Computes on `operands.stream` (CUDA) or before returning (CPU).
   /// Throws ValueError for operands that break the contract, before any work or launch;
   /// RuntimeError where a CUDA call fails, and for a capturing stream when device data is
@@ -59,10 +67,13 @@ class Executable {
   /// The plan in one line: kernel, tile, stages, ...
   const std::string& plan() const noexcept;
 
+  friend Executable prepare(const Problem& problem, const DeviceSpec& device,
+                            const PrepareOptions& options);
+
+ private:
   struct State;
   explicit Executable(std::shared_ptr<const State> state);
 
- private:
   std::shared_ptr<const State> state_;
 };
 

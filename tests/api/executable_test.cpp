@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
 #include "support/check.hpp"
 #include "wgrad/errors.hpp"
 
@@ -51,6 +55,27 @@ TEST_P(ExecutableTest, ACopyOutlivesItsSource) {
   const Executable copy = *first;  // NOLINT(performance-unnecessary-copy-initialization)
   first.reset();
   copy.run(instance.operands());
+  EXPECT_TRUE(same_image(data, instance.output(), oracle_output(data)));
+}
+
+TEST_P(ExecutableTest, AnOperatorThatWasMovedFromStillRuns) {
+  const CaseData data(plain({10, 20}));
+  const Instance instance(data, GetParam().memory);
+  Executable first = prepared(data.source);
+  Executable second = std::move(first);
+  // NOLINTBEGIN(bugprone-use-after-move): that it may be used is the test
+  const Executable copy = first;
+  second = std::move(first);
+  for (const Executable& executable : {first, second, copy}) {
+    EXPECT_EQ(executable.problem(), problem(data.source));
+    EXPECT_EQ(executable.backend(), GetParam().backend);
+    EXPECT_FALSE(executable.plan().empty());
+    EXPECT_GE(executable.workspace_bytes(), 1);
+    EXPECT_EQ(executable.fault(), std::nullopt);
+    executable.clear_fault();
+    executable.run(instance.operands());
+  }
+  // NOLINTEND(bugprone-use-after-move)
   EXPECT_TRUE(same_image(data, instance.output(), oracle_output(data)));
 }
 
@@ -128,6 +153,9 @@ TEST_P(ExecutableTest, RefusesOutputAddressesBeforeAnyWork) {
 
 INSTANTIATE_TEST_SUITE_P(Backends, ExecutableTest, testing::ValuesIn(targets()),
                          [](const auto& param) { return target_name(param.param); });
+
+static_assert(!std::is_constructible_v<Executable, std::nullptr_t>, "prepare() makes them");
+static_assert(!std::is_default_constructible_v<Executable>);
 
 std::string prepare_refusal(const Problem& p, const PrepareOptions& options) {
   try {
