@@ -4,7 +4,6 @@
 
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
-#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -17,6 +16,7 @@
 #include "cli/progress.hpp"
 #include "cli/scaling.hpp"
 #include "cli/table.hpp"
+#include "wgrad/errors.hpp"
 #include "wgrad/precompile.hpp"
 #include "wgrad/toolchain.hpp"
 
@@ -59,11 +59,8 @@ void print_table(const std::vector<PrecompiledKernel>& kernels, std::ostream& ou
                fmt::format("{}", k.smem_bytes), k.plan});
   }
   out << table.text();
-  const bool kept = std::all_of(kernels.begin(), kernels.end(),
-                                [](const PrecompiledKernel& k) { return !k.path.empty(); });
-  const std::string cache = find_toolchain().cache_directory;
-  out << fmt::format("\n{} kernel{}; {}\n", kernels.size(), kernels.size() == 1 ? "" : "s",
-                     kept ? "kept in " + cache : "not all of them could be kept on disk");
+  out << fmt::format("\n{} kernel{}; kept in {}\n", kernels.size(), kernels.size() == 1 ? "" : "s",
+                     find_toolchain().cache_directory);
 }
 
 void print_json(const std::vector<PrecompiledKernel>& kernels, std::ostream& out) {
@@ -89,6 +86,7 @@ int run(const PrecompileFlags& flags, std::ostream& out, std::ostream& err) {
     std::size_t done = 0;
     const PrecompileOptions options{
         .every_candidate = flags.every_candidate, .progress = [&](const PrecompiledKernel& k) {
+          if (k.path.empty()) throw RuntimeError(k.not_kept);
           progress.show(fmt::format("[{}] {} {}", ++done, origin_text(k.origin), k.plan));
         }};
     kernels = precompile(problems_of(flags.problem), gpu_by_name(flags.device), options);

@@ -20,6 +20,7 @@ struct PrecompiledKernel {
   std::string plan;  ///< the plan in one line
   KernelOrigin origin = KernelOrigin::kCompiled;
   std::string path;              ///< the entry on disk; empty where the disk cache took none
+  std::string not_kept;          ///< then why, in a sentence
   double seconds = 0;            ///< that it took
   int registers = 0;             ///< a thread at entry
   int spill_bytes = 0;           ///< of registers that did not fit; 0 in every kernel wgrad ships

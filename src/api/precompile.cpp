@@ -37,14 +37,25 @@ std::vector<plan::Plan> wanted_plans(const Problem& problem, const DeviceSpec& d
   return choice.backend->candidates(problem, device);
 }
 
+std::string not_kept(const core::Environment& environment, const std::error_code& error) {
+  if (const auto disk = jit::DiskCache::of(environment)) {
+    return fmt::format("wgrad: the kernel cache is {}; it must be a folder that can be written: {}",
+                       disk->folder().string(), error.message());
+  }
+  return fmt::format("wgrad: WGRAD_CACHE_DIR is {}; it must name the folder of compiled kernels",
+                     environment.cache_dir ? "empty" : "unset, as are XDG_CACHE_HOME and HOME");
+}
+
 PrecompiledKernel compile(const plan::Plan& plan, const codegen::KernelSource& source,
-                          const std::optional<jit::DiskCache>& disk) {
+                          const core::Environment& environment) {
+  const auto disk = jit::DiskCache::of(environment);
   const auto start = std::chrono::steady_clock::now();
   const jit::CachedKernel kernel = jit::KernelCache::instance().get(source, disk);
   PrecompiledKernel out;
   out.plan = plan.summary;
   out.origin = public_origin(kernel.origin);
   if (kernel.on_disk) out.path = disk->path(kernel.key).string();
+  if (!kernel.on_disk) out.not_kept = not_kept(environment, kernel.disk_error);
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const auto usage = jit::resource_usage(kernel.cubin->log).value_or(jit::ResourceUsage{});
   out.registers = usage.registers;
@@ -59,14 +70,14 @@ PrecompiledKernel compile(const plan::Plan& plan, const codegen::KernelSource& s
 std::vector<PrecompiledKernel> precompile(std::span<const Problem> problems,
                                           const DeviceSpec& device,
                                           const PrecompileOptions& options) {
-  const auto disk = jit::DiskCache::of(core::read_environment());
+  const core::Environment environment = core::read_environment();
   std::vector<PrecompiledKernel> out;
   std::set<std::string> done;
   for (const Problem& problem : problems) {
     for (const plan::Plan& plan : wanted_plans(problem, device, options.every_candidate)) {
       const auto source = codegen::sm90_source(std::get<plan::Sm90Config>(plan.config).kernel);
       if (!done.insert(source.digest()).second) continue;
-      out.push_back(compile(plan, source, disk));
+      out.push_back(compile(plan, source, environment));
       if (options.progress) options.progress(out.back());
     }
   }

@@ -69,22 +69,28 @@ std::string unique_name() {
   return fmt::format("{}{}-{:08x}{:08x}", kTemporary, getpid(), device(), device());
 }
 
-bool write_all(int file, std::string_view bytes) {
+/// Of the system call that just failed.
+std::error_code last_error() {
+  return {errno != 0 ? errno : EIO, std::generic_category()};
+}
+
+std::error_code write_all(int file, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t wrote = write(file, bytes.data(), bytes.size());
     if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return false;
+    if (wrote <= 0) return last_error();
     bytes.remove_prefix(static_cast<std::size_t>(wrote));
   }
-  return true;
+  return {};
 }
 
 /// A full disk may only show when the file is closed (NFS).
-bool write_file(const fs::path& path, std::string_view bytes) {
+std::error_code write_file(const fs::path& path, std::string_view bytes) {
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (file < 0) return false;
-  const bool written = write_all(file, bytes);
-  return close(file) == 0 && written;
+  if (file < 0) return last_error();
+  const std::error_code error = write_all(file, bytes);
+  const bool closed = close(file) == 0;
+  return error || closed ? error : last_error();
 }
 
 /// nullopt where it cannot be opened or, as with a stale network handle, not be read.
@@ -147,28 +153,28 @@ std::optional<Cubin> DiskCache::load(const std::string& key) const {
   return cubin;
 }
 
-bool DiskCache::store(const std::string& key, const Cubin& cubin) const {
+std::error_code DiskCache::store(const std::string& key, const Cubin& cubin) const {
   std::error_code error;
   fs::create_directories(folder_, error);
-  const bool stored = !error && write_and_rename(key, cubin);
-  if (stored) {
-    remove_abandoned(folder_);
+  if (!error) error = write_and_rename(key, cubin);
+  if (error) {
+    core::log(1, fmt::format("cannot write to the kernel cache {}: {}; kernels stay in memory",
+                             folder_.string(), error.message()));
   } else {
-    core::log(1, fmt::format("cannot write to the kernel cache {}; kernels stay in memory",
-                             folder_.string()));
+    remove_abandoned(folder_);
   }
-  return stored;
+  return error;
 }
 
-bool DiskCache::write_and_rename(const std::string& key, const Cubin& cubin) const {
+std::error_code DiskCache::write_and_rename(const std::string& key, const Cubin& cubin) const {
   const fs::path temporary = folder_ / unique_name();
-  const bool renamed = write_file(temporary, encode(key, cubin)) &&
-                       rename_(temporary.c_str(), path(key).c_str()) == 0;
-  if (renamed) return true;
+  std::error_code error = write_file(temporary, encode(key, cubin));
+  if (!error && rename_(temporary.c_str(), path(key).c_str()) != 0) error = last_error();
+  if (!error) return error;
   std::error_code ignored;
   fs::remove(temporary, ignored);
   // A retried rename over a network may fail after the first one succeeded.
-  return load(key).has_value();
+  return load(key) ? std::error_code() : error;
 }
 
 std::vector<std::string> DiskCache::keys(const std::string& prefix) const {

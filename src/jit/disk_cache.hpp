@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "core/environment.hpp"
@@ -27,8 +28,8 @@ class DiskCache {
 
   /// The entry called `key`; nullopt where there is none that is whole.
   std::optional<Cubin> load(const std::string& key) const;
-  /// Publishes an entry. False, and a line in the log, where the folder takes none.
-  bool store(const std::string& key, const Cubin& cubin) const;
+  /// Publishes an entry. An error, and a line in the log, where the folder takes none.
+  [[nodiscard]] std::error_code store(const std::string& key, const Cubin& cubin) const;
   /// Names of entries that start with `prefix`, sorted.
   std::vector<std::string> keys(const std::string& prefix) const;
 
@@ -36,7 +37,7 @@ class DiskCache {
   std::filesystem::path path(const std::string& key) const;
 
  private:
-  bool write_and_rename(const std::string& key, const Cubin& cubin) const;
+  std::error_code write_and_rename(const std::string& key, const Cubin& cubin) const;
 
   std::filesystem::path folder_;
   Rename rename_;

@@ -35,7 +35,7 @@ std::optional<CachedKernel> written_elsewhere(const std::string& source_key,
   if (!disk) return std::nullopt;
   for (const std::string& key : disk->keys(source_key)) {
     if (auto cubin = disk->load(key)) {
-      return CachedKernel{key, share(*std::move(cubin)), Origin::kDisk, true};
+      return CachedKernel{key, share(*std::move(cubin)), Origin::kDisk, true, {}};
     }
   }
   return std::nullopt;
@@ -77,12 +77,14 @@ CachedKernel KernelCache::find_or_compile(const std::string& source_key,
     throw;
   }
   if (disk) {
-    if (auto cubin = disk->load(key)) return {key, share(*std::move(cubin)), Origin::kDisk, true};
+    if (auto cubin = disk->load(key)) {
+      return {key, share(*std::move(cubin)), Origin::kDisk, true, {}};
+    }
   }
   auto cubin = share(compiler_.compile(source));
   core::log(1, fmt::format("compiled {}", source.name));
-  const bool stored = disk && disk->store(key, *cubin);
-  return {std::move(key), std::move(cubin), Origin::kCompiled, stored};
+  const std::error_code error = disk ? disk->store(key, *cubin) : std::error_code();
+  return {std::move(key), std::move(cubin), Origin::kCompiled, disk && !error, error};
 }
 
 CachedKernel KernelCache::get(const codegen::KernelSource& source,
@@ -96,9 +98,9 @@ CachedKernel KernelCache::get(const codegen::KernelSource& source,
     slot->key = found.key;
     return found;
   }
-  const bool on_disk =
-      disk && (disk->load(slot->key).has_value() || disk->store(slot->key, *slot->cubin));
-  return {slot->key, slot->cubin, Origin::kMemory, on_disk};
+  std::error_code error;
+  if (disk && !disk->load(slot->key)) error = disk->store(slot->key, *slot->cubin);
+  return {slot->key, slot->cubin, Origin::kMemory, disk && !error, error};
 }
 
 }  // namespace wgrad::jit

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <system_error>
 
 #include "codegen/kernel_source.hpp"
 #include "jit/disk_cache.hpp"
@@ -20,7 +21,8 @@ struct CachedKernel {
   std::string key;
   std::shared_ptr<const Cubin> cubin;
   Origin origin = Origin::kMemory;
-  bool on_disk = false;  ///< the disk cache holds it now
+  bool on_disk = false;        ///< the disk cache holds it now
+  std::error_code disk_error;  ///< why it does not, where there is one
 };
 
 /// The compiler behind the cache. `version` is part of the key; both may throw RuntimeError.

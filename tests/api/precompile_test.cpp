@@ -3,6 +3,7 @@
 #include <stdlib.h>  // setenv
 
 #include <filesystem>
+#include <fstream>
 #include <vector>
 
 #include "jit/nvrtc_fixture.hpp"
@@ -101,6 +102,14 @@ TEST_F(Precompile, SaysThatNothingWasKeptWhereTheCacheIsOff) {
   const auto kernels = precompile(problems, typical_cuda_device(90));
   EXPECT_EQ(kernels.at(0).path, "");
   EXPECT_EQ(kernels.at(0).origin, KernelOrigin::kCompiled);
+  EXPECT_EQ(kernels.at(0).not_kept,
+            "wgrad: WGRAD_CACHE_DIR is empty; it must name the folder of compiled kernels");
+  const std::string file = (folder_.path() / "file").string();
+  std::ofstream(file) << "in the way";
+  keep_kernels_in(file.c_str());
+  EXPECT_EQ(precompile(problems, typical_cuda_device(90)).at(0).not_kept,
+            "wgrad: the kernel cache is " + file +
+                "; it must be a folder that can be written: Not a directory");
 }
 
 }  // namespace

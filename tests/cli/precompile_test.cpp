@@ -2,9 +2,11 @@
 #include <stdlib.h>  // setenv
 
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/app.hpp"
@@ -17,8 +19,10 @@ namespace {
 class PrecompileCommand : public jit::NvrtcTest {
  protected:
   // NOLINTBEGIN(concurrency-mt-unsafe): no other thread runs yet
-  PrecompileCommand() { setenv("WGRAD_CACHE_DIR", folder_.path().c_str(), 1); }
+  PrecompileCommand() { keep_kernels_in(folder_.path().c_str()); }
   ~PrecompileCommand() override { unsetenv("WGRAD_CACHE_DIR"); }
+
+  static void keep_kernels_in(const char* folder) { setenv("WGRAD_CACHE_DIR", folder, 1); }
   // NOLINTEND(concurrency-mt-unsafe)
 
   /// `precompile` of the kernel that is the quickest to compile.
@@ -59,6 +63,25 @@ TEST_F(PrecompileCommand, RefusesInWordsWhatNoKernelExistsFor) {
   EXPECT_NE(err_.str().find("mma_tiler_mn is (128, 64)"), std::string::npos) << err_.str();
   EXPECT_EQ(out_.str(), "");
   EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
+}
+
+TEST_F(PrecompileCommand, CannotRunWithoutAFolderThatTakesKernels) {
+  const std::string file = (folder_.path() / "file").string();
+  std::ofstream(file) << "in the way";
+  const std::string long_name = (folder_.path() / std::string(300, 'x')).string();
+  const std::vector<std::pair<std::string, std::string>> folders = {
+      {file, "wgrad: the kernel cache is " + file +
+                 "; it must be a folder that can be written: Not a directory\n"},
+      {long_name, "wgrad: the kernel cache is " + long_name +
+                      "; it must be a folder that can be written: File name too long\n"},
+      {"", "wgrad: WGRAD_CACHE_DIR is empty; it must name the folder of compiled kernels\n"},
+  };
+  for (const auto& [folder, sentence] : folders) {
+    keep_kernels_in(folder.c_str());
+    EXPECT_EQ(run({}), kCannotRun) << folder;
+    EXPECT_EQ(err_.str(), sentence);
+    EXPECT_EQ(out_.str(), "");
+  }
 }
 
 }  // namespace

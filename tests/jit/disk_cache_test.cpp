@@ -1,11 +1,13 @@
 #include "jit/disk_cache.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <fstream>
 #include <iterator>
 
@@ -43,7 +45,7 @@ TEST(DiskCache, GivesBackWhatWasStored) {
   const TemporaryFolder folder;
   const DiskCache cache(folder.path() / "made" / "on demand");
   EXPECT_FALSE(cache.load("k"));
-  ASSERT_TRUE(cache.store("k", kCubin));
+  ASSERT_EQ(cache.store("k", kCubin), std::error_code());
   EXPECT_TRUE(holds(cache, "k"));
   EXPECT_FALSE(cache.load("other"));
   EXPECT_EQ(file_count(cache.folder()), 1U) << "no temporary file stays";
@@ -52,7 +54,7 @@ TEST(DiskCache, GivesBackWhatWasStored) {
 TEST(DiskCache, TakesNoEntryThatLacksAByteOrHasOneMore) {
   const TemporaryFolder folder;
   const DiskCache cache(folder.path());
-  ASSERT_TRUE(cache.store("k", kCubin));
+  ASSERT_EQ(cache.store("k", kCubin), std::error_code());
   const std::string whole = read(cache.path("k"));
   for (std::size_t size = 0; size < whole.size(); ++size) {
     write(cache.path("k"), whole.substr(0, size));
@@ -65,7 +67,7 @@ TEST(DiskCache, TakesNoEntryThatLacksAByteOrHasOneMore) {
 TEST(DiskCache, TakesNoEntryWithAByteChanged) {
   const TemporaryFolder folder;
   const DiskCache cache(folder.path());
-  ASSERT_TRUE(cache.store("k", kCubin));
+  ASSERT_EQ(cache.store("k", kCubin), std::error_code());
   const std::string whole = read(cache.path("k"));
   for (std::size_t i = 0; i < whole.size(); ++i) {
     std::string damaged = whole;
@@ -80,7 +82,7 @@ TEST(DiskCache, TakesNoEntryWithAByteChanged) {
 TEST(DiskCache, TakesNoForeignEntry) {
   const TemporaryFolder folder;
   const DiskCache cache(folder.path());
-  ASSERT_TRUE(cache.store("k", kCubin));
+  ASSERT_EQ(cache.store("k", kCubin), std::error_code());
   fs::copy_file(cache.path("k"), cache.path("renamed"));
   EXPECT_FALSE(cache.load("renamed")) << "an entry says which key it belongs to";
   write(cache.path("elf"), kCubin.bytes);
@@ -93,7 +95,7 @@ TEST(DiskCache, ReplacesADamagedEntry) {
   const TemporaryFolder folder;
   const DiskCache cache(folder.path());
   write(cache.path("k"), "wgrad kernel 1\nk\n");
-  ASSERT_TRUE(cache.store("k", kCubin));
+  ASSERT_EQ(cache.store("k", kCubin), std::error_code());
   EXPECT_TRUE(holds(cache, "k"));
 }
 
@@ -101,9 +103,27 @@ TEST(DiskCache, RefusesAFolderThatCannotBeMade) {
   const TemporaryFolder folder;
   write(folder.path() / "file", "in the way");
   const DiskCache cache(folder.path() / "file" / "cache");
-  EXPECT_FALSE(cache.store("k", kCubin));
+  EXPECT_EQ(cache.store("k", kCubin), std::errc::not_a_directory);
   EXPECT_FALSE(cache.load("k"));
   EXPECT_TRUE(cache.keys("").empty());
+  EXPECT_EQ(DiskCache(folder.path() / "file").store("k", kCubin), std::errc::not_a_directory);
+  EXPECT_EQ(DiskCache(folder.path() / std::string(300, 'x')).store("k", kCubin),
+            std::errc::filename_too_long);
+}
+
+// A limit on the size of files stands for the disk's.
+TEST(DiskCache, SaysThatTheDiskIsFull) {
+  const TemporaryFolder folder;
+  const DiskCache cache(folder.path());
+  signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit little{16, before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &little);
+  const std::error_code error = cache.store("k", kCubin);
+  setrlimit(RLIMIT_FSIZE, &before);
+  EXPECT_EQ(error, std::errc::file_too_large);
+  EXPECT_EQ(file_count(folder.path()), 0U);
 }
 
 // In a child that is not root, whom nothing is read-only for.
@@ -113,7 +133,7 @@ TEST(DiskCache, RefusesAReadOnlyFolder) {
   const pid_t child = fork();
   if (child == 0) {
     if (geteuid() == 0 && setuid(65534) != 0) _exit(2);
-    _exit(DiskCache(folder.path()).store("k", kCubin) ? 1 : 0);
+    _exit(DiskCache(folder.path()).store("k", kCubin) == std::errc::permission_denied ? 0 : 1);
   }
   int status = 0;
   waitpid(child, &status, 0);
@@ -124,7 +144,7 @@ TEST(DiskCache, RefusesAReadOnlyFolder) {
 TEST(DiskCache, CleansUpWhereRenamingFails) {
   const TemporaryFolder folder;
   const DiskCache cache(folder.path(), [](const char*, const char*) { return errno = EIO, -1; });
-  EXPECT_FALSE(cache.store("k", kCubin));
+  EXPECT_EQ(cache.store("k", kCubin), std::errc::io_error);
   EXPECT_EQ(file_count(folder.path()), 0U);
 }
 
@@ -135,7 +155,7 @@ TEST(DiskCache, BelievesTheEntryRatherThanTheRename) {
     std::rename(from, to);
     return errno = ENOENT, -1;
   });
-  EXPECT_TRUE(cache.store("k", kCubin));
+  EXPECT_EQ(cache.store("k", kCubin), std::error_code());
   EXPECT_TRUE(holds(cache, "k"));
 }
 
@@ -145,7 +165,7 @@ TEST(DiskCache, RemovesOnlyTemporariesLongAbandoned) {
   write(old, "half");
   write(young, "half");
   fs::last_write_time(old, fs::file_time_type::clock::now() - std::chrono::hours(2));
-  ASSERT_TRUE(DiskCache(folder.path()).store("k", kCubin));
+  ASSERT_EQ(DiskCache(folder.path()).store("k", kCubin), std::error_code());
   EXPECT_FALSE(fs::exists(old));
   EXPECT_TRUE(fs::exists(young));
 }
@@ -153,7 +173,8 @@ TEST(DiskCache, RemovesOnlyTemporariesLongAbandoned) {
 TEST(DiskCache, ListsKeysByPrefix) {
   const TemporaryFolder folder;
   const DiskCache cache(folder.path());
-  for (const char* key : {"ab-2", "ab-1", "b-1"}) ASSERT_TRUE(cache.store(key, kCubin));
+  for (const char* key : {"ab-2", "ab-1", "b-1"})
+    ASSERT_EQ(cache.store(key, kCubin), std::error_code());
   write(folder.path() / "ab-3.txt", "not a kernel");
   EXPECT_EQ(cache.keys("ab"), (std::vector<std::string>{"ab-1", "ab-2"}));
 }

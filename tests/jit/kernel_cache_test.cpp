@@ -141,6 +141,7 @@ TEST_F(RealKernelCache, RebuildsACorruptEntryAndRunsWithoutAFolder) {
       KernelCache(nvrtc_compiler()).get(small_kernel(2), DiskCache(folder.path() / "file" / "x"));
   EXPECT_EQ(unstored.cubin->bytes, first.cubin->bytes);
   EXPECT_FALSE(unstored.on_disk);
+  EXPECT_EQ(unstored.disk_error, std::errc::not_a_directory);
 }
 
 }  // namespace
