@@ -10,6 +10,7 @@
 #include "cli/precompile_command.hpp"
 #include "cli/run_command.hpp"
 #include "cli/trace_command.hpp"
+#include "cli/written.hpp"
 #include "wgrad/errors.hpp"
 
 namespace wgrad::cli {
@@ -19,9 +20,11 @@ constexpr const char* kSummary =
     "Grouped weight gradients for mixture-of-experts layers:\n"
     "Wgrad[e] = A[:, begin_e:end_e] @ B[begin_e:end_e, :] for every expert e.";
 
-int guarded(const std::function<int()>& command, std::ostream& err) {
+int guarded(const std::function<int()>& command, std::ostream& out, std::ostream& err) {
   try {
-    return command();
+    const int code = command();
+    check_written(out, "standard output");
+    return code;
   } catch (const ValueError& e) {
     err << e.what() << '\n';
     return kBadArgument;
@@ -53,12 +56,12 @@ int run_app(const std::vector<std::string>& arguments, std::ostream& out, std::o
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants
     app.parse(std::move(reversed));
   } catch (const CLI::Success& asked) {  // --help, --version
-    return app.exit(asked, out, err);
+    return guarded([&] { return app.exit(asked, out, err); }, out, err);
   } catch (const CLI::ParseError& e) {
     app.exit(e, out, err);
     return kBadArgument;
   }
-  return guarded(command, err);
+  return guarded(command, out, err);
 }
 
 }  // namespace wgrad::cli

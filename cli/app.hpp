@@ -12,7 +12,7 @@ enum ExitCode : int {
   kOk = 0,
   kCheckFailed = 1,  ///< a result differs from the oracle by more than the stated bound
   kBadArgument = 2,  ///< a flag or value that cannot be honoured
-  kCannotRun = 3,    ///< a missing capability of this machine or build
+  kCannotRun = 3,    ///< a missing capability of this machine or build, a file that takes no more
 };
 
 /// Runs `wgrad arguments...`. Results go to `out`, messages and progress to `err`.

@@ -86,7 +86,9 @@ void add_run_command(CLI::App& app, std::function<int()>& command, std::ostream&
   sub->add_option("--samples", flags->samples, "Elements of each shape to check, at least (512)")
       ->check(CLI::PositiveNumber);
   sub->add_flag("--json", flags->json, "JSON instead of a table");
-  sub->footer("Exit code: 0 right, 1 a result is wrong, 2 a bad argument, 3 cannot run here.");
+  sub->footer(
+      "Exit code: 0 right, 1 a result is wrong, 2 a bad argument, 3 cannot run here or cannot "
+      "write what it found.");
   sub->callback([&command, flags, &out, &err] {
     command = [flags, &out, &err] { return run(*flags, out, err); };
   });

@@ -6,11 +6,15 @@
 #include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "bench/token_counts.hpp"
@@ -22,6 +26,7 @@
 #include "cli/trace_json.hpp"
 #include "cli/trace_picture.hpp"
 #include "cli/workload.hpp"
+#include "cli/written.hpp"
 #include "wgrad/errors.hpp"
 #include "wgrad/executable.hpp"
 
@@ -35,7 +40,9 @@ struct TraceFlags {
   int warmup = 0;
   std::string timeline = "trace.json";
   std::string picture;
-  PictureWindow window;
+  int cta = 0;
+  double from = 0;
+  std::optional<double> to;
 };
 
 constexpr std::int64_t kSamples = 256;
@@ -55,10 +62,48 @@ std::ofstream opened(const std::string& path) {
   return file;
 }
 
+[[noreturn]] void refuse(const char* flag, std::string_view got, std::string_view need) {
+  throw ValueError(fmt::format("wgrad: {} is {}; it must be {}", flag, got, need));
+}
+
+bool same_file(const std::string& x, const std::string& y) {
+  const auto place = [](const std::string& path) {
+    std::error_code ignored;  // an unusable path is for opened() to refuse
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(path, ignored), ignored);
+  };
+  return !place(x).empty() && place(x) == place(y);
+}
+
+void check_picture(const TraceFlags& flags) {
+  if (same_file(flags.picture, flags.timeline)) {
+    refuse("--picture", flags.picture, "another file than --timeline");
+  }
+  if (!std::isfinite(flags.from) || flags.from < 0) {
+    refuse("--from", fmt::format("{}", flags.from), "0 us or more");
+  }
+  if (flags.to && !(std::isfinite(*flags.to) && *flags.to > flags.from)) {
+    refuse("--to", fmt::format("{}", *flags.to), fmt::format("above --from, {} us", flags.from));
+  }
+}
+
 double total_us(const Timeline& timeline) {
   double end = 0;
   for (const TraceSpan& s : timeline.spans) end = std::max(end, s.end_us);
   return end;
+}
+
+/// What of `timeline` the picture shows.
+PictureWindow window_of(const TraceFlags& flags, const Timeline& timeline) {
+  int last = 0;
+  for (const TraceSpan& s : timeline.spans) last = std::max(last, s.cta);
+  if (flags.cta > last) {
+    refuse("--cta", fmt::format("{}", flags.cta), fmt::format("from 0 to {}, the last one", last));
+  }
+  if (flags.from >= total_us(timeline)) {
+    refuse("--from", fmt::format("{}", flags.from),
+           fmt::format("below {:.2f} us, the timeline's end", total_us(timeline)));
+  }
+  return {flags.cta, flags.from, flags.to.value_or(0)};
 }
 
 /// Spans of one math warpgroup of CTA 0.
@@ -99,17 +144,18 @@ int run(const TraceFlags& flags, std::ostream& out) {
   if (choices.size() != 1) {
     throw ValueError("wgrad: trace takes one shape: a name, or sizes by hand");
   }
+  if (!flags.picture.empty()) check_picture(flags);
   std::ofstream json = opened(flags.timeline);
   std::ofstream picture;
   if (!flags.picture.empty()) picture = opened(flags.picture);
   Place place = place_of({.backend = flags.backend, .sms = flags.sms});
   const bench::Shape shape = shape_of(flags, choices.front());
   const Problem problem = make_problem(flags.problem, shape);
+  const Executable executable =
+      prepare(problem, place.device, {.backend = flags.backend, .trace = true});
   const auto counts = choices.front().counts.empty()
                           ? bench::token_counts(shape, flags.problem.seed, 1)
                           : choices.front().counts;
-  const Executable executable =
-      prepare(problem, place.device, {.backend = flags.backend, .trace = true});
   Workload workload(problem, counts, flags.problem.seed, cpu_device().threads, *place.memory);
   Bytes record(static_cast<std::size_t>(executable.workspace_bytes()));
   Operands operands = workload.device_operands();
@@ -123,8 +169,12 @@ int run(const TraceFlags& flags, std::ostream& out) {
   place.memory->pull(record);
   const Timeline timeline = executable.timeline(record);
 
+  if (picture.is_open()) {
+    write_trace_picture(timeline, window_of(flags, timeline), picture);
+    check_written(picture, "--picture " + flags.picture);
+  }
   write_trace_json(timeline, json);
-  if (picture.is_open()) write_trace_picture(timeline, flags.window, picture);
+  check_written(json, "--timeline " + flags.timeline);
   out << fmt::format("{}: E={} M={} N={} T={}\n{}\n{:.2f} us at {:.0f} MHz, {} events{}\n",
                      shape.name, problem.experts, problem.m, problem.n, workload.problem().tokens,
                      timeline.plan, total_us(timeline), timeline.cycles_per_us,
@@ -154,11 +204,12 @@ void add_trace_command(CLI::App& app, std::function<int()>& command, std::ostrea
   sub->add_option("--warmup", flags->warmup, "Runs before the one that is shown (0)")
       ->check(CLI::NonNegativeNumber);
   sub->add_option("--timeline", flags->timeline, "File for ui.perfetto.dev (trace.json)");
-  sub->add_option("--picture", flags->picture, "SVG file of one CTA");
-  sub->add_option("--cta", flags->window.cta, "The picture's CTA (0)")
-      ->check(CLI::NonNegativeNumber);
-  sub->add_option("--from", flags->window.from, "Where the picture begins, in us (0)");
-  sub->add_option("--to", flags->window.to, "Where it ends (the end)");
+  CLI::Option* picture = sub->add_option("--picture", flags->picture, "SVG file of one CTA");
+  sub->add_option("--cta", flags->cta, "The picture's CTA (0)")
+      ->check(CLI::NonNegativeNumber)
+      ->needs(picture);
+  sub->add_option("--from", flags->from, "Where the picture begins, in us (0)")->needs(picture);
+  sub->add_option("--to", flags->to, "Where it ends (the end)")->needs(picture);
   sub->callback([&command, flags, &out] { command = [flags, &out] { return run(*flags, out); }; });
 }
 

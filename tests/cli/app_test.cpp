@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <streambuf>
 #include <string>
 #include <vector>
 
@@ -157,6 +158,26 @@ TEST(App, InfoNamesTheCpuAndSaysWhyThereIsNoGpu) {
   EXPECT_EQ(onednn.find_first_of("23"), onednn.empty() ? std::string::npos : 0U) << onednn;
   const auto& cuda = document.at("cuda");
   EXPECT_EQ(cuda.at("devices").empty(), cuda.contains("why_none"));
+}
+
+/// Takes no byte, as a full disk.
+class Full : public std::streambuf {};
+
+TEST(App, CannotRunWhereStandardOutputTakesNothing) {
+  const std::vector<std::vector<std::string>> lines = {
+      {"info"},
+      {"info", "--json"},
+      {"explain", "--m", "64", "--n", "64", "--counts", "3"},
+      {"run", "--m", "64", "--n", "64", "--counts", "3", "--backend", "reference", "--json"},
+      {"--version"},
+      {"run", "--help"}};
+  for (const std::vector<std::string>& line : lines) {
+    Full full;
+    std::ostream out(&full);
+    std::ostringstream err;
+    EXPECT_EQ(run_app(line, out, err), kCannotRun) << line.front();
+    EXPECT_EQ(err.str(), "wgrad: standard output cannot be written to its end\n") << line.front();
+  }
 }
 
 TEST(App, HelpAndVersionGoToStandardOutput) {

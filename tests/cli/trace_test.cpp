@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/app.hpp"
@@ -59,6 +60,53 @@ TEST(TracePicture, DrawsWhatTheWindowShows) {
 }
 
 #ifdef WGRAD_WITH_EMU
+struct Ran {
+  int code = 0;
+  std::string out;
+  std::string err;
+};
+
+/// `trace` of one small shape.
+Ran traced(const std::vector<std::string>& more) {
+  std::vector<std::string> arguments = {"trace", "--m", "256", "--n", "256", "--counts", "64,130"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  std::ostringstream out, err;
+  const int code = run_app(arguments, out, err);
+  return {code, out.str(), err.str()};
+}
+
+TEST(TraceCommand, SaysWhichFileItCouldNotWriteToItsEnd) {
+  const Ran json = traced({"--timeline", "/dev/full"});
+  EXPECT_EQ(json.code, kCannotRun);
+  EXPECT_EQ(json.err.rfind("wgrad: --timeline /dev/full cannot be written to its end", 0), 0U)
+      << json.err;
+  const Ran svg = traced({"--timeline", "/dev/null", "--picture", "/dev/full"});
+  EXPECT_EQ(svg.code, kCannotRun);
+  EXPECT_EQ(svg.err.rfind("wgrad: --picture /dev/full cannot be written to its end", 0), 0U)
+      << svg.err;
+}
+
+TEST(TraceCommand, RefusesWhatThePictureCannotShow) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> refusals = {
+      {{"--cta", "99"}, "wgrad: --cta is 99; it must be from 0 to 1, the last one\n"},
+      {{"--from", "5", "--to", "1"}, "wgrad: --to is 1; it must be above --from, 5 us\n"},
+      {{"--to", "0"}, "wgrad: --to is 0; it must be above --from, 0 us\n"},
+      {{"--to", "inf"}, "wgrad: --to is inf; it must be above --from, 0 us\n"},
+      {{"--to", "nan"}, "wgrad: --to is nan; it must be above --from, 0 us\n"},
+      {{"--from", "nan"}, "wgrad: --from is nan; it must be 0 us or more\n"},
+      {{"--from=-1"}, "wgrad: --from is -1; it must be 0 us or more\n"},
+      {{"--from", "1e9"}, "wgrad: --from is 1000000000; it must be below "},
+  };
+  for (const auto& [flags, sentence] : refusals) {
+    std::vector<std::string> all = {"--timeline", "/dev/null", "--picture", "/dev/zero"};
+    all.insert(all.end(), flags.begin(), flags.end());
+    const Ran r = traced(all);
+    EXPECT_EQ(r.code, kBadArgument) << sentence;
+    EXPECT_EQ(r.err.rfind(sentence, 0), 0U) << r.err;
+    EXPECT_EQ(r.out, "");
+  }
+}
+
 TEST(TraceCommand, WritesBothFiles) {
   const auto folder = std::filesystem::temp_directory_path();
   const std::string json = (folder / "wgrad_trace_test.json").string();
@@ -77,6 +125,22 @@ TEST(TraceCommand, WritesBothFiles) {
   std::filesystem::remove(svg);
 }
 #endif
+
+TEST(TraceCommand, RefusesFilesAndFlagsThatContradictEachOther) {
+  const auto refusal = [](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"trace", "--m", "256", "--n", "256", "--counts", "64"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    std::ostringstream out, err;
+    EXPECT_EQ(run_app(arguments, out, err), kBadArgument) << err.str();
+    return err.str();
+  };
+  EXPECT_EQ(refusal({"--timeline", "no_such_file", "--picture", "./no_such_file"}),
+            "wgrad: --picture is ./no_such_file; it must be another file than --timeline\n");
+  EXPECT_FALSE(std::filesystem::exists("no_such_file"));
+  for (const std::string flag : {"--cta", "--from", "--to"}) {
+    EXPECT_EQ(refusal({flag, "1"}).rfind(flag + " requires --picture", 0), 0U);
+  }
+}
 
 TEST(TraceCommand, TakesOneShape) {
   std::ostringstream out, err;
