@@ -1,7 +1,5 @@
 #include "backends/cpu_backend.hpp"
 
-#include <span>
-
 #include "cpu/grouped_matmul.hpp"
 #include "validate/data_rules.hpp"
 
@@ -15,10 +13,7 @@ class CpuKernel final : public Kernel {
 
   /// Offsets and addresses are host memory here, so they are always judged before any work.
   void launch(const Operands& operands) const override {
-    const auto experts = static_cast<std::size_t>(problem_.experts);
-    const std::span ptrs(operands.wgrad_ptrs, operands.wgrad_ptrs != nullptr ? experts : 0);
-    throw_if_unsupported({validate::broken_data_rules(problem_, operands,
-                                                      std::span(operands.offsets, experts), ptrs)});
+    throw_if_unsupported({validate::broken_host_data_rules(problem_, operands)});
     matmul_.run(operands);
   }
 

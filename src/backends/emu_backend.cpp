@@ -12,6 +12,7 @@
 #include "core/environment.hpp"
 #include "plan/sm90_plan.hpp"
 #include "plan/sm90_timeline.hpp"
+#include "validate/data_rules.hpp"
 #include "wgrad/errors.hpp"
 
 namespace wgrad::backends {
@@ -36,13 +37,19 @@ const char* describe(shared::FaultKind kind) {
 
 class EmulatedKernel final : public Kernel {
  public:
-  EmulatedKernel(const EmuKernel& kernel, const Problem& problem, const DeviceSpec& device)
+  EmulatedKernel(const EmuKernel& kernel, const Problem& problem, const DeviceSpec& device,
+                 bool validate)
       : kernel_(kernel), problem_(problem), sm_count_(plan::usable_sms(device)) {
-    seed_ = static_cast<std::uint64_t>(std::max(core::read_environment().emu_seed, 1));
+    const core::Environment environment = core::read_environment();
+    seed_ = static_cast<std::uint64_t>(std::max(environment.emu_seed, 1));
+    validate_ = validate || environment.validate;
   }
 
   /// Every launch meets another schedule.
   void launch(const Operands& operands) const override {
+    if (validate_) {
+      throw_if_unsupported({validate::broken_host_data_rules(problem_, operands)});
+    }
     shared::FaultRecord record{};
     EmuSettings settings;
     settings.sm_count = sm_count_;
@@ -76,6 +83,7 @@ class EmulatedKernel final : public Kernel {
   EmuKernel kernel_;
   Problem problem_;
   int sm_count_;
+  bool validate_ = false;
   mutable std::atomic<std::uint64_t> seed_;
   mutable std::mutex mutex_;
   mutable std::optional<DeviceFault> fault_;
@@ -180,12 +188,13 @@ class EmuBackend final : public Backend {
 
   std::unique_ptr<const Kernel> build(const Problem& problem, const plan::Plan& plan,
                                       const DeviceSpec& device,
-                                      const PrepareOptions&) const override {
+                                      const PrepareOptions& options) const override {
     const shared::Config& wanted = std::get<plan::Sm90Config>(plan.config).kernel;
     const auto& kernels = wanted.trace ? emu_traced_kernels() : emu_kernels();
     for (const EmuKernel* kernel : usable(kernels, problem, device)) {
       if (same_choice(kernel->config, wanted)) {
-        return std::make_unique<const EmulatedKernel>(*kernel, problem, device);
+        return std::make_unique<const EmulatedKernel>(*kernel, problem, device,
+                                                      options.validate_device_data);
       }
     }
     throw RuntimeError("wgrad: the emulator has no kernel of this plan");

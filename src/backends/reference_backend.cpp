@@ -1,7 +1,5 @@
 #include "backends/reference_backend.hpp"
 
-#include <span>
-
 #include "validate/data_rules.hpp"
 #include "wgrad/reference.hpp"
 
@@ -13,10 +11,7 @@ class ReferenceKernel final : public Kernel {
   explicit ReferenceKernel(const Problem& problem) : problem_(problem) {}
 
   void launch(const Operands& operands) const override {
-    const auto experts = static_cast<std::size_t>(problem_.experts);
-    const std::span ptrs(operands.wgrad_ptrs, operands.wgrad_ptrs != nullptr ? experts : 0);
-    throw_if_unsupported({validate::broken_data_rules(problem_, operands,
-                                                      std::span(operands.offsets, experts), ptrs)});
+    throw_if_unsupported({validate::broken_host_data_rules(problem_, operands)});
     reference::run(problem_, operands);
   }
 

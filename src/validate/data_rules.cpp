@@ -108,4 +108,10 @@ std::vector<Reason> broken_data_rules(const Problem& p, const Operands& o,
   return out;
 }
 
+std::vector<Reason> broken_host_data_rules(const Problem& p, const Operands& o) {
+  const auto experts = static_cast<std::size_t>(p.experts);
+  return broken_data_rules(p, o, std::span(o.offsets, experts),
+                           std::span(o.wgrad_ptrs, o.wgrad_ptrs != nullptr ? experts : 0));
+}
+
 }  // namespace wgrad::validate

@@ -18,4 +18,7 @@ std::vector<Reason> broken_data_rules(const Problem& problem, const Operands& op
                                       std::span<const std::int32_t> offsets,
                                       std::span<const std::int64_t> wgrad_ptrs);
 
+/// The same where offsets and wgrad_ptrs are host memory.
+std::vector<Reason> broken_host_data_rules(const Problem& problem, const Operands& operands);
+
 }  // namespace wgrad::validate

@@ -1,11 +1,16 @@
 // The emu backend through the public interface, judged by the oracle.
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <string>
+
 #include "backends/emu_instances.hpp"
 #include "support/check.hpp"
 #include "support/emulated_device.hpp"
 #include "support/random_case.hpp"
+#include "support/refusal.hpp"
 #include "support/sentences.hpp"
+#include "wgrad/errors.hpp"
 #include "wgrad/executable.hpp"
 #include "wgrad/support.hpp"
 
@@ -100,6 +105,33 @@ TEST(EmuBackend, ReportsBrokenOffsetsAndTouchesNothingElse) {
   EXPECT_TRUE(fault->expert == 1 || fault->expert == 2 || fault->expert == 3);
   executable.clear_fault();
   EXPECT_FALSE(executable.fault());
+}
+
+/// What a validated run of `change`d operands says, having written nothing.
+std::string validated(const Case& c, const std::function<void(Operands&)>& change) {
+  const CaseData data(c);
+  Instance instance(data, host_device());
+  change(instance.operands());
+  const Executable executable =
+      prepare(problem(c), emulated_sm90(), {.backend = "emu", .validate_device_data = true});
+  std::string text = refusal<ValueError>([&] { executable.run(instance.operands()); });
+  EXPECT_EQ(executable.fault(), std::nullopt);
+  EXPECT_EQ(instance.output() == data.output.bytes(), text != "no error");
+  return text;
+}
+
+TEST(EmuBackend, RefusesBrokenDataUnderValidation) {
+  Case c = small_case();
+  EXPECT_EQ(validated(c, [](Operands&) {}), "no error");
+  const std::int32_t offsets[] = {130, 60, 195, 202};
+  EXPECT_EQ(validated(c, [&](Operands& o) { o.offsets = offsets; }),
+            "wgrad: offsets[1] is 60; it must be at least 130, the end of the expert before it");
+  c.problem.output_mode = OutputMode::kDiscrete;
+  EXPECT_EQ(validated(c, [](Operands&) {}), "no error");
+  const std::int64_t same[] = {0x10000, 0x40000, 0x80000, 0x40000};
+  EXPECT_EQ(validated(c, [&](Operands& o) { o.wgrad_ptrs = same; }),
+            "wgrad: wgrad_ptrs[3] is 0x40000, within the output of expert 1 at 0x40000; it must be "
+            "at least 19584 bytes from every other");
 }
 
 }  // namespace
