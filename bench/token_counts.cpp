@@ -77,16 +77,16 @@ std::vector<std::int64_t> token_counts(const Shape& shape, std::uint64_t seed,
 }
 
 std::vector<std::int32_t> cumulative_ends(std::span<const std::int64_t> counts) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   std::vector<std::int32_t> ends;
   std::int64_t end = 0;
   for (const std::int64_t count : counts) {
-    end += count;
-    if (count < 0 || end > std::numeric_limits<std::int32_t>::max()) {
-      throw ValueError(
-          fmt::format("wgrad: counts are {} tokens in sum at expert {}; they must be non-negative "
-                      "and at most {}",
-                      end, ends.size(), std::numeric_limits<std::int32_t>::max()));
+    if (count < 0 || count > kMost - end) {
+      throw ValueError(fmt::format(
+          "wgrad: counts[{}] is {}; it must be from 0 to {}: all experts have at most {} tokens",
+          ends.size(), count, kMost - end, kMost));
     }
+    end += count;
     ends.push_back(static_cast<std::int32_t>(end));
   }
   return ends;

@@ -14,7 +14,7 @@ namespace wgrad::bench {
 std::vector<std::int64_t> token_counts(const Shape& shape, std::uint64_t seed,
                                        std::int64_t multiple = 1);
 
-/// Cumulative ends. Throws ValueError past the int32 range.
+/// Cumulative ends. Throws ValueError for a negative count and past the int32 range.
 std::vector<std::int32_t> cumulative_ends(std::span<const std::int64_t> counts);
 
 }  // namespace wgrad::bench

@@ -1,5 +1,7 @@
 #include "cli/app.hpp"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <exception>
@@ -37,6 +39,18 @@ int guarded(const std::function<int()>& command, std::ostream& out, std::ostream
   }
 }
 
+/// The library's parser only says that it did not expect the word.
+void check_command(const CLI::App& app, const std::vector<std::string>& arguments) {
+  if (arguments.empty() || arguments.front().starts_with('-')) return;
+  std::string names;
+  for (const CLI::App* command : app.get_subcommands(nullptr)) {
+    if (command->get_name() == arguments.front()) return;
+    names += (names.empty() ? "" : ", ") + command->get_name();
+  }
+  throw ValueError(
+      fmt::format("wgrad: command is '{}'; it must be one of {}", arguments.front(), names));
+}
+
 }  // namespace
 
 int run_app(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err) {
@@ -52,16 +66,24 @@ int run_app(const std::vector<std::string>& arguments, std::ostream& out, std::o
   add_precompile_command(app, command, out, err);
   add_trace_command(app, command, out);
 
-  try {
+  const auto parse = [&] {
+    check_command(app, arguments);
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants
     app.parse(std::move(reversed));
-  } catch (const CLI::Success& asked) {  // --help, --version
-    return guarded([&] { return app.exit(asked, out, err); }, out, err);
-  } catch (const CLI::ParseError& e) {
-    app.exit(e, out, err);
-    return kBadArgument;
-  }
-  return guarded(command, out, err);
+    return command();
+  };
+  return guarded(
+      [&] {
+        try {
+          return parse();
+        } catch (const CLI::Success& asked) {  // --help, --version
+          return app.exit(asked, out, err);
+        } catch (const CLI::ParseError& e) {
+          app.exit(e, out, err);
+          return int{kBadArgument};
+        }
+      },
+      out, err);
 }
 
 }  // namespace wgrad::cli

@@ -67,7 +67,7 @@ struct Judge {
 CheckResult check(const Workload& workload, std::int64_t samples, std::uint64_t seed) {
   const Problem& p = workload.problem();
   Judge judge{workload, {}};
-  const std::int64_t each = (samples + p.experts - 1) / p.experts;
+  const std::int64_t each = (samples - 1) / p.experts + 1;
   std::uint64_t index = 0;
   const auto random_below = [&](std::int64_t limit) {
     return static_cast<std::int64_t>(random_bits(seed, index++) %
@@ -75,6 +75,10 @@ CheckResult check(const Workload& workload, std::int64_t samples, std::uint64_t 
   };
   for (std::int64_t e = 0; e < p.experts; ++e) {
     judge.check_all(e);
+    if (each >= p.m * p.n) {
+      for (std::int64_t at = 0; at < p.m * p.n; ++at) judge.compare(e, at / p.n, at % p.n);
+      continue;
+    }
     judge.compare(e, p.m - 1, p.n - 1);  // the corner that a wrong tail spoils first
     for (std::int64_t s = 1; s < each; ++s) judge.compare(e, random_below(p.m), random_below(p.n));
   }

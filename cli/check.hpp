@@ -19,7 +19,8 @@ struct CheckResult {
 };
 
 /// Checks, after one run: at least `samples` elements spread over all experts against the oracle,
-/// every element of an empty expert bit for bit, and every element for left-over poison.
+/// or each once where there are fewer, every element of an empty expert bit for bit, and every
+/// element for left-over poison.
 CheckResult check(const Workload& workload, std::int64_t samples, std::uint64_t seed);
 
 /// The bound in words.

@@ -108,23 +108,28 @@ nlohmann::json to_json(const Answer& a) {
           {"notes", a.explanation.notes}};
 }
 
-int run(const ExplainFlags& flags, std::ostream& out) {
-  const DeviceSpec device = device_of(flags);
-  auto answers = nlohmann::json::array();
-  if (!flags.json) out << fmt::format("device: {}\n\n", device.name);
+std::vector<Answer> answers_to(const ExplainFlags& flags, const DeviceSpec& device) {
+  std::vector<Answer> answers;
   for (const ShapeChoice& choice : chosen_shapes(flags.problem)) {
     const double factor = scale_factor(flags.problem, false).value_or(1.0);
     const bench::Shape shape = scaled(choice.shape, factor);
     const Problem problem = make_problem(flags.problem, shape);
-    const Answer answer{shape, problem, check_support(problem, device), explain(problem, device)};
-    if (flags.json) {
-      answers.push_back(to_json(answer));
-    } else {
-      print_answer(answer, out);
-    }
+    answers.push_back({shape, problem, check_support(problem, device), explain(problem, device)});
   }
-  if (flags.json)
-    out << nlohmann::json{{"device", device.name}, {"shapes", answers}}.dump(2) << '\n';
+  return answers;
+}
+
+int run(const ExplainFlags& flags, std::ostream& out) {
+  const DeviceSpec device = device_of(flags);
+  const std::vector<Answer> answers = answers_to(flags, device);
+  if (flags.json) {
+    auto shapes = nlohmann::json::array();
+    for (const Answer& answer : answers) shapes.push_back(to_json(answer));
+    out << nlohmann::json{{"device", device.name}, {"shapes", shapes}}.dump(2) << '\n';
+    return kOk;
+  }
+  out << fmt::format("device: {}\n\n", device.name);
+  for (const Answer& answer : answers) print_answer(answer, out);
   return kOk;
 }
 

@@ -6,9 +6,9 @@
 #include <CLI/Formatter.hpp>
 #include <charconv>
 #include <fstream>
-#include <iterator>
-#include <numeric>
+#include <functional>
 
+#include "bench/token_counts.hpp"
 #include "wgrad/errors.hpp"
 
 namespace wgrad::cli {
@@ -47,7 +47,9 @@ std::vector<bench::Shape> file_shapes(const std::string& path) {
   if (path.empty()) return bench::parse_shapes(bench::builtin_shapes(), "built-in shapes");
   std::ifstream file(path);
   if (!file) throw ValueError(fmt::format("wgrad: --shapes-file {} cannot be read", path));
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::string text;
+  for (std::string line; std::getline(file, line);) text += line + '\n';
+  if (file.bad()) throw ValueError(fmt::format("wgrad: --shapes-file {} cannot be read", path));
   return bench::parse_shapes(text, path);
 }
 
@@ -73,13 +75,36 @@ ShapeChoice by_hand(const ProblemFlags& f) {
           "--distribution and --scale");
     }
     choice.shape.experts = static_cast<std::int64_t>(f.counts.size());
-    choice.shape.tokens = std::accumulate(f.counts.begin(), f.counts.end(), std::int64_t{0});
+    choice.shape.tokens = bench::cumulative_ends(f.counts).back();
   }
   if (choice.shape.experts < 1 || f.m < 1 || f.n < 1) {
     throw ValueError(
         "wgrad: a shape by hand needs --m, --n and either --counts or --experts and --tokens");
   }
   return choice;
+}
+
+/// The whole numbers that `text`, the value of `flag`, has between commas: `count` of them, or any
+/// number where it is 0.
+template <typename Number>
+std::vector<Number> numbers(const char* flag, const std::string& text, const char* need,
+                            std::size_t count = 0) {
+  std::vector<Number> out;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  for (;; ++at) {
+    Number value{};
+    const auto [read, error] = std::from_chars(at, end, value);
+    const bool good = error == std::errc{} && (read == end || *read == ',');
+    if (good) out.push_back(value);
+    if (good && read != end) {
+      at = read;
+    } else if (good && (count == 0 || out.size() == count)) {
+      return out;
+    } else {
+      throw ValueError(fmt::format("wgrad: {} is '{}'; it must be {}", flag, text, need));
+    }
+  }
 }
 
 }  // namespace
@@ -95,10 +120,14 @@ void add_problem_flags(CLI::App& app, ProblemFlags& f) {
   app.add_option("--distribution", f.distribution, "How tokens spread over experts (even)")
       ->group(hand)
       ->check(CLI::IsMember({"even", "jitter", "zipf", "hot"}));
-  app.add_option("--counts", f.counts, "Tokens of each expert, e.g. 37,0,128")
-      ->group(hand)
-      ->delimiter(',')
-      ->check(CLI::NonNegativeNumber);
+  using Text = const std::string&;
+  const auto read = [&](const char* flag, const std::function<void(Text)>& into, const char* what) {
+    return app.add_option_function<std::string>(flag, into, what);
+  };
+  const auto counts = [&f](Text text) {
+    f.counts = numbers<std::int64_t>("--counts", text, "whole numbers between commas");
+  };
+  read("--counts", counts, "Tokens of each expert, e.g. 37,0,128")->group(hand);
   app.add_option("--scale", f.scale, "Factor on M, N and T, or 'auto'");
   const std::string problem = "Problem";
   const auto choice = [&](const char* flag, std::string& to, const char* what,
@@ -117,15 +146,17 @@ void add_problem_flags(CLI::App& app, ProblemFlags& f) {
          {"swizzled", "compact"});
   app.add_flag("--global-scale", f.global_scale, "Global scales with MXFP8 or MXFP4")
       ->group(problem);
-  app.add_option("--tile", f.tile, "mma_tiler_mn, e.g. 128,256")
-      ->group(problem)
-      ->delimiter(',')
-      ->expected(2);
-  app.add_option("--cluster", f.cluster, "cluster_shape_mn, e.g. 2,1")
-      ->group(problem)
-      ->delimiter(',')
-      ->expected(2);
-  app.add_option("--seed", f.seed, "Seed of counts and data (1)");
+  const auto pair = [](const char* flag, std::vector<int>& to) {
+    return [flag, &to](Text text) {
+      to = numbers<int>(flag, text, "two whole numbers with a comma between", 2);
+    };
+  };
+  read("--tile", pair("--tile", f.tile), "mma_tiler_mn, e.g. 128,256")->group(problem);
+  read("--cluster", pair("--cluster", f.cluster), "cluster_shape_mn, e.g. 2,1")->group(problem);
+  const auto seed = [&f](Text text) {
+    f.seed = numbers<std::uint64_t>("--seed", text, "a whole number from 0 to 2^64 - 1", 1).front();
+  };
+  read("--seed", seed, "Seed of counts and data (1)");
 }
 
 std::vector<ShapeChoice> chosen_shapes(const ProblemFlags& flags) {

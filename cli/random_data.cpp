@@ -1,10 +1,14 @@
 #include "cli/random_data.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 #include "cli/elements.hpp"
+#include "wgrad/errors.hpp"
 
 namespace wgrad::cli {
 namespace {
@@ -40,8 +44,15 @@ void fill_random(DType dtype, std::span<std::byte> array, std::uint64_t seed, in
   };
   const std::int64_t share = elements / std::max(threads, 1) + 1;
   std::vector<std::jthread> workers;
-  for (std::int64_t begin = share; begin < elements; begin += share) {
-    workers.emplace_back(fill, begin, std::min(begin + share, elements));
+  try {
+    for (std::int64_t begin = share; begin < elements; begin += share) {
+      workers.emplace_back(fill, begin, std::min(begin + share, elements));
+    }
+  } catch (const std::system_error& error) {
+    throw RuntimeError(
+        fmt::format("wgrad: threads is {}; it must be at most what this process may start, now {}: "
+                    "{}",
+                    threads, workers.size() + 1, error.code().message()));
   }
   fill(0, std::min(share, elements));
 }

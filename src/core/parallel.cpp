@@ -4,6 +4,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -50,8 +51,11 @@ int usable_threads() {
 void parallel_for(std::int64_t count, int threads, const std::function<void(std::int64_t)>& body) {
   Loop loop(count, body);
   std::vector<std::jthread> others;
-  for (std::int64_t i = 1; i < std::min<std::int64_t>(threads, count); ++i) {
-    others.emplace_back([&loop] { loop.work(); });
+  try {
+    for (std::int64_t i = 1; i < std::min<std::int64_t>(threads, count); ++i) {
+      others.emplace_back([&loop] { loop.work(); });
+    }
+  } catch (const std::system_error&) {  // no more threads to be had: go on with fewer
   }
   loop.work();
   others.clear();  // joins

@@ -61,12 +61,16 @@ TEST(CumulativeEnds, SumAndStayInRange) {
   EXPECT_EQ(cumulative_ends(counts), (std::vector<std::int32_t>{3, 3, 7}));
   const std::vector<std::int64_t> too_many = {2147483647, 1};
   EXPECT_EQ(test::refusal<ValueError>([&] { cumulative_ends(too_many); }),
-            "wgrad: counts are 2147483648 tokens in sum at expert 1; they must be non-negative and "
-            "at most 2147483647");
+            "wgrad: counts[1] is 1; it must be from 0 to 0: all experts have at most 2147483647 "
+            "tokens");
+  const std::vector<std::int64_t> wrapping = {10, INT64_MAX, INT64_MAX};
+  EXPECT_EQ(test::refusal<ValueError>([&] { cumulative_ends(wrapping); }),
+            "wgrad: counts[1] is 9223372036854775807; it must be from 0 to 2147483637: all experts "
+            "have at most 2147483647 tokens");
   const std::vector<std::int64_t> negative = {8, -1};
   EXPECT_EQ(test::refusal<ValueError>([&] { cumulative_ends(negative); }),
-            "wgrad: counts are 7 tokens in sum at expert 1; they must be non-negative and at most "
-            "2147483647");
+            "wgrad: counts[1] is -1; it must be from 0 to 2147483639: all experts have at most "
+            "2147483647 tokens");
 }
 
 }  // namespace

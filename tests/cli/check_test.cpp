@@ -56,6 +56,15 @@ TEST_P(EveryOutput, AcceptsWhatTheOracleComputed) {
   }
 }
 
+TEST_P(EveryOutput, ComparesEachOutputOnceWhereAllAreAskedFor) {
+  const Solved solved(GetParam());
+  for (const std::int64_t samples : {3 * kM * kN, 3 * kM * kN + 1, INT64_MAX}) {
+    EXPECT_EQ(check(*solved.workload, samples, 1).samples, 3 * kM * kN);
+  }
+  solved.set(2, 1, 0, solved.get(2, 1, 0) * 2 + 1);
+  EXPECT_EQ(check(*solved.workload, INT64_MAX, 1).failure.rfind("Wgrad[2][1][0] is ", 0), 0U);
+}
+
 TEST_P(EveryOutput, SeesAWrongCornerElement) {
   const Solved solved(GetParam());
   const double right = solved.get(2, kM - 1, kN - 1);

@@ -100,6 +100,16 @@ TEST(ProblemFlags, NothingIsSilentlyIgnored) {
   flags = {};
   flags.shapes_file = "/no/such/shapes";
   EXPECT_EQ(refused(flags), "wgrad: --shapes-file /no/such/shapes cannot be read");
+  flags.shapes_file = "/";
+  EXPECT_EQ(refused(flags), "wgrad: --shapes-file / cannot be read") << "a folder";
+}
+
+TEST(ProblemFlags, CountsAddUpWithoutWrappingAround) {
+  ProblemFlags flags = by_hand();
+  flags.counts = {INT64_MAX, INT64_MAX, 10};
+  EXPECT_EQ(refused(flags),
+            "wgrad: counts[0] is 9223372036854775807; it must be from 0 to 2147483647: all experts "
+            "have at most 2147483647 tokens");
 }
 
 TEST(ProblemFlags, ScaleIsAutomaticForNamedShapesOnly) {

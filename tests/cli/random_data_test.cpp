@@ -6,6 +6,9 @@
 #include <vector>
 
 #include "cli/elements.hpp"
+#include "support/few_threads.hpp"
+#include "support/refusal.hpp"
+#include "wgrad/errors.hpp"
 
 namespace wgrad::cli {
 namespace {
@@ -32,6 +35,15 @@ TEST(RandomData, DoesNotDependOnTheNumberOfThreads) {
   EXPECT_EQ(one, three);
   fill_random(DType::kBf16, three, 6, 3);
   EXPECT_NE(one, three);
+}
+
+TEST(RandomData, SaysThatSoManyThreadsCannotBeStarted) {
+  std::vector<std::byte> array(2 * 1001);
+  const test::FewThreads few(2);
+  fill_random(DType::kBf16, array, 5, 3);
+  EXPECT_EQ(test::refusal<RuntimeError>([&] { fill_random(DType::kBf16, array, 5, 9); }),
+            "wgrad: threads is 9; it must be at most what this process may start, now 1: Resource "
+            "temporarily unavailable");
 }
 
 TEST(RandomData, FillsEveryElementOfEveryDtype) {
