@@ -16,10 +16,11 @@ struct DeviceSpec {
   int sm_count = 0;  ///< multiprocessors
   std::int64_t smem_bytes = 0;  ///< shared memory one CTA may use
   std::int64_t l2_bytes = 0;
-  int threads = 1;           ///< CPU threads a run may use
+  int threads = 1;           ///< CPU threads a run may use, 1 or more
   bool avx512_bf16 = false;  ///< CPU multiplies bf16 pairs natively
   bool amx_bf16 = false;     ///< CPU has bf16 tile multiplication
-  int sm_limit = 0;          ///< multiprocessors a launch may use, beside other kernels; 0: all
+  int sm_limit = 0;          ///< multiprocessors a launch may use, beside other kernels; 0: all; a
+                             ///< CPU's is 0
 
   bool operator==(const DeviceSpec&) const = default;
 };

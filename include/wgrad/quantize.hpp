@@ -50,9 +50,9 @@ struct QuantizeSpec {
 /// amax.
 ///
 /// Throws ValueError for offsets that decrease or exceed tokens, for negative extents and strides,
-/// for a source too short for its strides, for an element that the format has not, for kRceil with
-/// NVFP4, and in FP4 for kMn, an odd `tokens`, an expert that begins at an odd token, and in ragged
-/// order one of an odd count.
+/// for a source too short for its strides, for an enumeration's value that has no name, for an
+/// element that the format has not, for kRceil with NVFP4, and in FP4 for kMn, an odd `tokens`, an
+/// expert that begins at an odd token, and in ragged order one of an odd count.
 QuantizedOperand quantize_along_tokens(std::span<const float> source, std::int64_t rows,
                                        std::int64_t tokens, std::int64_t row_stride,
                                        std::int64_t token_stride,

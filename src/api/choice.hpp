@@ -15,6 +15,9 @@ struct Choice {
   std::vector<Reason> reasons;
 };
 
+/// Every rule of the contract that the problem or the device breaks, whatever the backend.
+std::vector<Reason> broken_rules(const Problem& problem, const DeviceSpec& device);
+
 /// The backend called `wanted`, or, when empty, the first that supports `problem` on `device`.
 /// The reference is never chosen unless it is named.
 Choice choose(const Problem& problem, const DeviceSpec& device, std::string_view wanted);

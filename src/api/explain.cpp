@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "backends/backend.hpp"
-#include "validate/problem_rules.hpp"
+#include "api/choice.hpp"
 
 namespace wgrad {
 namespace {
@@ -35,7 +34,7 @@ void append_candidates(std::vector<Candidate>& out, const backends::Backend& bac
 
 Explanation explain(const Problem& problem, const DeviceSpec& device) {
   Explanation out;
-  std::vector<Reason> broken = validate::broken_rules(problem);
+  std::vector<Reason> broken = api::broken_rules(problem, device);
   if (!broken.empty()) {
     out.candidates.push_back({"", "", 0, "", std::move(broken), false});
     return out;

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "api/choice.hpp"
+#include "validate/device_rules.hpp"
 #include "validate/problem_rules.hpp"
 
 namespace wgrad {
@@ -33,9 +34,17 @@ Reason no_backend(const DeviceSpec& device) {
 
 }  // namespace
 
+std::vector<Reason> broken_rules(const Problem& problem, const DeviceSpec& device) {
+  std::vector<Reason> broken = validate::broken_rules(problem);
+  std::vector<Reason> of_device = validate::broken_rules(device);
+  broken.insert(broken.end(), std::make_move_iterator(of_device.begin()),
+                std::make_move_iterator(of_device.end()));
+  return broken;
+}
+
 Choice choose(const Problem& problem, const DeviceSpec& device, std::string_view wanted) {
   Choice choice;
-  choice.reasons = validate::broken_rules(problem);
+  choice.reasons = broken_rules(problem, device);
   if (!choice.reasons.empty()) return choice;
   bool known = wanted.empty();
   for (const backends::Backend* backend : backends::all()) {

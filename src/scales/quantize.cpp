@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/enumerators.hpp"
 #include "core/environment.hpp"
 #include "core/parallel.hpp"
 #include "core/saturating.hpp"
@@ -196,7 +197,20 @@ class Quantizer {
   throw ValueError(fmt::format("wgrad: {} is {}; it must be {}", field, got, need));
 }
 
+void check_enumerators(const QuantizeSpec& spec) {
+  const auto refuse_number = [](const char* field, int got, int last) {
+    refuse(field, fmt::format("{}", got), fmt::format("an enumerator, from 0 to {}", last));
+  };
+  core::check_enumerator("format", spec.format, refuse_number);
+  core::check_enumerator("element", spec.element, refuse_number);
+  core::check_enumerator("major", spec.major, refuse_number);
+  core::check_enumerator("input_order", spec.input_order, refuse_number);
+  core::check_enumerator("layout", spec.layout, refuse_number);
+  core::check_enumerator("scaling_mode", spec.scaling_mode, refuse_number);
+}
+
 void check_spec(const QuantizeSpec& spec) {
+  check_enumerators(spec);
   const bool fp8 = spec.element == DType::kE4m3 || spec.element == DType::kE5m2;
   if (spec.format == Format::kSixteenBit) refuse("format", "16-bit", "MXFP8, MXFP4 or NVFP4");
   if (spec.format == Format::kMxfp8 ? !fp8 : spec.element != DType::kE2m1) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/counted.hpp"
+#include "validate/enumerator_rule.hpp"
 #include "wgrad/scale_layout.hpp"
 
 namespace wgrad::validate {
@@ -26,6 +27,21 @@ void check_extents(Reasons& out, const Problem& p) {
   check_at_least(out, "m", p.m, 1);
   check_at_least(out, "n", p.n, 1);
   check_at_least(out, "tokens", p.tokens, 0);
+}
+
+void check_enumerators(Reasons& out, const Problem& p) {
+  check_enumerator(out, "a_dtype", p.a_dtype);
+  check_enumerator(out, "b_dtype", p.b_dtype);
+  check_enumerator(out, "a_major", p.a_major);
+  check_enumerator(out, "b_major", p.b_major);
+  check_enumerator(out, "input_order", p.input_order);
+  if (p.scales) {
+    check_enumerator(out, "scale_dtype", p.scales->dtype);
+    check_enumerator(out, "scale_layout", p.scales->layout);
+  }
+  check_enumerator(out, "wgrad_dtype", p.wgrad_dtype);
+  check_enumerator(out, "acc_dtype", p.acc_dtype);
+  check_enumerator(out, "output_mode", p.output_mode);
 }
 
 void check_scales(Reasons& out, const ScaleSpec& scales, DType element) {
@@ -143,7 +159,8 @@ void check_tiling(Reasons& out, const Problem& p) {
 std::vector<Reason> broken_rules(const Problem& problem) {
   Reasons out;
   check_extents(out, problem);
-  if (!out.empty()) return out;  // the rules below multiply extents
+  check_enumerators(out, problem);
+  if (!out.empty()) return out;  // the rules below multiply extents and tell enumerators apart
   check_format(out, problem);
   check_output(out, problem);
   check_tiling(out, problem);

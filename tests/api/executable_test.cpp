@@ -185,6 +185,23 @@ TEST(Prepare, RefusesABrokenProblemWithEveryReason) {
             "multiple of 16 bytes");
 }
 
+TEST(Prepare, RefusesADeviceThatCannotBe) {
+  Case c;
+  c.problem = problem_of(formats()[0], 40, 24);
+  c.counts = {10};
+  DeviceSpec cpu = host_spec();
+  cpu.threads = -5;
+  cpu.sm_limit = 3;
+  try {
+    prepare(problem(c), cpu);
+    FAIL();
+  } catch (const ValueError& error) {
+    EXPECT_STREQ(error.what(),
+                 "wgrad: threads is -5; it must be 1 or more on a CPU\n"
+                 "sm_limit is 3; it must be 0: the device is a CPU");
+  }
+}
+
 TEST(Prepare, TheOracleIsNeverChosenUnasked) {
   Case c;
   c.problem = problem_of(formats()[0], 40, 24);

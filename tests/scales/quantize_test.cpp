@@ -371,6 +371,22 @@ TEST(Quantize, RefusesFormatsAndElementsThatItCannotWrite) {
             "wgrad: element is float4_e2m1fn_x2; it must be float8_e4m3fn or float8_e5m2");
 }
 
+TEST(Quantize, RefusesValuesOfEnumerationsThatHaveNoName) {
+  const Input in = random_input(4, {32}, 32, false, 6);
+  EXPECT_EQ(message(in, {.format = Format(9)}),
+            "wgrad: format is 9; it must be an enumerator, from 0 to 3");
+  EXPECT_EQ(message(in, {.element = DType(9)}),
+            "wgrad: element is 9; it must be an enumerator, from 0 to 6");
+  EXPECT_EQ(message(in, {.major = Major(9)}),
+            "wgrad: major is 9; it must be an enumerator, from 0 to 1");
+  EXPECT_EQ(message(in, {.input_order = InputOrder(9)}),
+            "wgrad: input_order is 9; it must be an enumerator, from 0 to 1");
+  EXPECT_EQ(message(in, {.layout = ScaleLayout(9)}),
+            "wgrad: layout is 9; it must be an enumerator, from 0 to 1");
+  EXPECT_EQ(message(in, {.scaling_mode = ScalingMode(9)}),
+            "wgrad: scaling_mode is 9; it must be an enumerator, from 0 to 1");
+}
+
 /// The message about a source of these extents and strides.
 std::string message(std::int64_t rows, std::int64_t tokens, std::int64_t row_stride,
                     std::int64_t token_stride) {

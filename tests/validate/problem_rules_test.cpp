@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/sentences.hpp"
@@ -52,6 +53,32 @@ TEST(ProblemRules, AcceptEveryFormat) {
   EXPECT_EQ(sentences(mxfp8(), nothing), "");
   EXPECT_EQ(sentences(plain(), [](Problem& p) { p.a_dtype = p.b_dtype = DType::kF16; }), "");
   EXPECT_EQ(sentences(nvfp4(), [](Problem& p) { p.scales = ScaleSpec{}; }), "") << "MXFP4";
+}
+
+TEST(ProblemRules, NameTheEnumerationWhoseValueHasNoName) {
+  const std::vector<std::pair<std::string, Change>> changes = {
+      {"a_dtype is 9; it must be an enumerator, from 0 to 6",
+       [](Problem& p) { p.a_dtype = DType(9); }},
+      {"b_dtype is 7; it must be an enumerator, from 0 to 6",
+       [](Problem& p) { p.b_dtype = DType(7); }},
+      {"a_major is 9; it must be an enumerator, from 0 to 1",
+       [](Problem& p) { p.a_major = Major(9); }},
+      {"b_major is 2; it must be an enumerator, from 0 to 1",
+       [](Problem& p) { p.b_major = Major(2); }},
+      {"input_order is 9; it must be an enumerator, from 0 to 1",
+       [](Problem& p) { p.input_order = InputOrder(9); }},
+      {"scale_dtype is 99; it must be an enumerator, from 0 to 6",
+       [](Problem& p) { p.scales->dtype = DType(99); }},
+      {"scale_layout is 2; it must be an enumerator, from 0 to 1",
+       [](Problem& p) { p.scales->layout = ScaleLayout(2); }},
+      {"wgrad_dtype is 255; it must be an enumerator, from 0 to 6",
+       [](Problem& p) { p.wgrad_dtype = DType(255); }},
+      {"acc_dtype is 7; it must be an enumerator, from 0 to 6",
+       [](Problem& p) { p.acc_dtype = DType(7); }},
+      {"output_mode is 2; it must be an enumerator, from 0 to 1",
+       [](Problem& p) { p.output_mode = OutputMode(2); }},
+  };
+  for (const auto& [sentence, change] : changes) EXPECT_EQ(sentences(mxfp8(), change), sentence);
 }
 
 TEST(ProblemRules, NameTheExtentThatIsOutOfRange) {
