@@ -2,7 +2,6 @@
 #pragma once
 
 #include <Python.h>
-#include <cxxabi.h>
 #include <unistd.h>
 
 namespace wgrad::python {
@@ -19,7 +18,7 @@ class Unlocked {
   ~Unlocked() {
     try {
       PyEval_RestoreThread(state_);
-    } catch (const abi::__forced_unwind&) {
+    } catch (...) {  // the unwinding: no exception comes from there
       for (;;) pause();
     }
   }
