@@ -67,6 +67,7 @@ def quantize(
     """
     if format not in tuple(_SCALE_DTYPES):
         raise refuse("format", repr(format), "'mxfp8', 'mxfp4' or 'nvfp4'")
+    compact = flag(compact, "compact")
     source = _as_float(x)
     fp4 = format in ("mxfp4", "nvfp4")
     name = dtype_name(element or ("float4_e2m1fn" if fp4 else "float8_e4m3fn"), "element")
@@ -77,7 +78,7 @@ def quantize(
         name,
         str(major),
         str(getattr(input_order, "value", input_order)),
-        "compact" if flag(compact, "compact") else "swizzled",
+        "compact" if compact else "swizzled",
         _whole(scale_padding, "scale_padding", 0, 255),
         _mode(scaling_mode, format),
     )
