@@ -54,8 +54,11 @@ PrecompiledKernel compile(const plan::Plan& plan, const codegen::KernelSource& s
   PrecompiledKernel out;
   out.plan = plan.summary;
   out.origin = public_origin(kernel.origin);
-  if (kernel.on_disk) out.path = disk->path(kernel.key).string();
-  if (!kernel.on_disk) out.not_kept = not_kept(environment, kernel.disk_error);
+  if (kernel.on_disk) {
+    out.path = disk->path(kernel.key).string();
+  } else {
+    out.not_kept = not_kept(environment, kernel.disk_error);
+  }
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const auto usage = jit::resource_usage(kernel.cubin->log).value_or(jit::ResourceUsage{});
   out.registers = usage.registers;

@@ -66,7 +66,7 @@ std::int64_t output_bytes(const Problem& p) {
 }
 
 /// Experts are written at the same time, so an address belongs to one of them.
-void check_overlaps(Reasons& out, const Problem& p, std::span<const std::int64_t> wgrad_ptrs) {
+void check_each_other(Reasons& out, const Problem& p, std::span<const std::int64_t> wgrad_ptrs) {
   const std::int64_t bytes = output_bytes(p);
   std::vector<std::size_t> order(wgrad_ptrs.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -96,11 +96,8 @@ std::vector<Reason> broken_data_rules(const Problem& p, const Operands& o,
     begin = offsets[e];
   }
   for (std::size_t e = 0; e < wgrad_ptrs.size(); ++e) check_wgrad_pointer(out, e, wgrad_ptrs[e]);
-  if (out.empty()) check_overlaps(out, p, wgrad_ptrs);
-  for (std::size_t e = 0; out.empty() && e < wgrad_ptrs.size(); ++e) {
-    check_overlap(out, p, o, fmt::format("the output of expert {}", e),
-                  reinterpret_cast<const void*>(wgrad_ptrs[e]), output_bytes(p));
-  }
+  if (out.empty()) check_each_other(out, p, wgrad_ptrs);
+  if (out.empty()) check_overlaps(out, p, o, wgrad_ptrs, output_bytes(p));
   if (p.scales && out.empty()) {
     check_scale_cols(out, "sfa", p, o.sfa_cols, offsets);
     check_scale_cols(out, "sfb", p, o.sfb_cols, offsets);

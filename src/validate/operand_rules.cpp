@@ -158,18 +158,24 @@ OperandView view_b(const Problem& p, const Operands& o) {
   return view(p, p.b_major, p.n, o.tokens, o.b_ld);
 }
 
-void check_overlap(std::vector<Reason>& out, const Problem& p, const Operands& o,
-                   std::string_view what, const void* output, std::int64_t bytes) {
-  const auto address = [](const void* at) { return reinterpret_cast<std::uintptr_t>(at); };
-  const auto holds = [&](const void* begin, std::int64_t length, const void* at) {
-    return address(at) - address(begin) < static_cast<std::uintptr_t>(length);
+void check_overlaps(std::vector<Reason>& out, const Problem& p, const Operands& o,
+                    std::span<const std::int64_t> outputs, std::int64_t bytes) {
+  const auto holds = [](std::uint64_t begin, std::int64_t length, std::uint64_t at) {
+    return at - begin < static_cast<std::uint64_t>(length);
   };
   for (const Input& in : inputs(p, o)) {
     if (in.data == nullptr || in.bytes <= 0) continue;
-    if (!holds(in.data, in.bytes, output) && !holds(output, bytes, in.data)) continue;
-    out.push_back({"input-overlap", in.field,
-                   fmt::format("at address {}, in the memory of {}", fmt::ptr(in.data), what),
-                   "apart from what is written while it is read"});
+    const std::uint64_t begin = reinterpret_cast<std::uintptr_t>(in.data);
+    for (std::size_t e = 0; e < outputs.size(); ++e) {
+      const auto output = static_cast<std::uint64_t>(outputs[e]);
+      if (!holds(begin, in.bytes, output) && !holds(output, bytes, begin)) continue;
+      const std::string expert =
+          p.output_mode == OutputMode::kDiscrete ? fmt::format(" of expert {}", e) : "";
+      out.push_back(
+          {"input-overlap", in.field,
+           fmt::format("at address {}, in the memory of the output{}", fmt::ptr(in.data), expert),
+           "apart from what is written while it is read"});
+    }
   }
 }
 
@@ -182,7 +188,8 @@ std::vector<Reason> broken_rules(const Problem& p, const Operands& o,
   if (out.empty() && o.wgrad != nullptr) {
     const std::int64_t elements =
         (p.experts - 1) * expert_stride(p) + (p.m - 1) * row_pitch(p) + p.n;
-    check_overlap(out, p, o, "the output", o.wgrad, bytes_of(elements, p.wgrad_dtype));
+    const auto address = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(o.wgrad));
+    check_overlaps(out, p, o, std::span(&address, 1), bytes_of(elements, p.wgrad_dtype));
   }
   if (o.workspace != nullptr && o.workspace_bytes < workspace_bytes) {
     out.push_back({"workspace", "workspace", core::counted(o.workspace_bytes, "byte"),

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
+#include <span>
 #include <vector>
 
 #include "wgrad/operands.hpp"
@@ -22,10 +22,11 @@ struct OperandView {
 OperandView view_a(const Problem& problem, const Operands& operands);
 OperandView view_b(const Problem& problem, const Operands& operands);
 
-/// Adds to `out` every input of a call without broken rules that shares bytes with an output,
-/// which messages call `what`.
-void check_overlap(std::vector<Reason>& out, const Problem& problem, const Operands& operands,
-                   std::string_view what, const void* output, std::int64_t bytes);
+/// Adds to `out` every input of a call without broken rules that shares bytes with an output.
+/// `outputs` are the addresses of stretches of `bytes` each: one a dense call, one an expert a
+/// discrete one.
+void check_overlaps(std::vector<Reason>& out, const Problem& problem, const Operands& operands,
+                    std::span<const std::int64_t> outputs, std::int64_t bytes);
 
 /// Every rule that `operands` break for a `problem` that breaks none. Allocates nothing when empty.
 std::vector<Reason> broken_rules(const Problem& problem, const Operands& operands,

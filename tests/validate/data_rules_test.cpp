@@ -103,7 +103,9 @@ TEST(DataRules, NameTheExpertsWhoseOutputsOverlap) {
 }
 
 TEST(DataRules, NameTheInputInTheMemoryOfAnExpertsOutput) {
-  EXPECT_EQ(sentences(bf16(), {{0, 0, 0}, {65536, kOperandB + 16, 16}}),
+  Problem p = bf16();
+  p.output_mode = OutputMode::kDiscrete;
+  EXPECT_EQ(sentences(p, {{0, 0, 0}, {65536, kOperandB + 16, 16}}),
             "b is at address 0x40000000, in the memory of the output of expert 1; it must be apart "
             "from what is written while it is read");
 }
