@@ -1,0 +1,31 @@
+// Kernels that are wrong on purpose, for compute-sanitizer.
+#pragma once
+
+#include <span>
+
+#include "codegen/kernel_source.hpp"
+
+namespace wgrad::test {
+
+/// A tool of compute-sanitizer, a kernel, and the exit status to expect of
+/// `compute-sanitizer --error-exitcode 9`: "9", "0" or, where the tool may be blind (docs/notes,
+/// what the sanitizers follow), "any".
+struct SanitizerControl {
+  const char* tool = "";
+  const char* kernel = "";
+  const char* status = "9";
+};
+
+std::span<const SanitizerControl> sanitizer_controls();
+
+/// Every kernel takes a tensor map and the addresses of an input and an output of kSanitizerBytes
+/// each. The map's tensor is the input's 64 rows and 64 more, which lie beyond it.
+codegen::KernelSource sanitizer_kernels();
+
+inline constexpr int kSanitizerRows = 64;
+inline constexpr int kSanitizerTokens = 64;
+inline constexpr int kSanitizerBytes = kSanitizerRows * kSanitizerTokens * 2;
+inline constexpr unsigned kSanitizerThreads = 64;
+inline constexpr unsigned kSanitizerSharedBytes = 16384;
+
+}  // namespace wgrad::test
