@@ -41,6 +41,17 @@ struct Support {
 Support check_support(const Problem& problem, const DeviceSpec& device,
                       std::string_view backend = "");
 
+/// Elements between the rows of A and of B; 0: packed.
+struct LeadingDimensions {
+  std::int64_t a = 0;
+  std::int64_t b = 0;
+};
+
+/// The same of a call whose operands lie so, with `problem.tokens` tokens: check_support() of a
+/// problem alone takes it that its operands' rows are aligned.
+Support check_support(const Problem& problem, const DeviceSpec& device, std::string_view backend,
+                      const LeadingDimensions& lds);
+
 /// Throws ValueError (any bad argument) or RuntimeError (only missing capabilities) with all
 /// reasons in one message; returns where `support` is yes. The exception is a Refusal too.
 void throw_if_unsupported(const Support& support);

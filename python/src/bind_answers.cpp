@@ -99,6 +99,12 @@ void bind_device(nb::module_& module) {
 
 void bind_support(nb::module_& module) {
   nb::class_<Reason>(module, "Reason", "One broken rule: field is got; it must be need.")
+      .def(
+          "__init__",
+          [](Reason* self, std::string rule, std::string field, std::string got, std::string need) {
+            new (self) Reason{std::move(rule), std::move(field), std::move(got), std::move(need)};
+          },
+          nb::arg("rule"), nb::arg("field"), nb::arg("got"), nb::arg("need"))
       .def_ro("rule", &Reason::rule, "short stable id")
       .def_ro("field", &Reason::field, "the argument")
       .def_ro("got", &Reason::got, "what was given")
@@ -126,7 +132,8 @@ void bind_support(nb::module_& module) {
       .def("__bool__", [](const Support& s) { return static_cast<bool>(s); })
       .def("__str__", [](const Support& s) { return text(s); })
       .def("__repr__", [](const Support& s) { return "<Support: " + text(s) + ">"; });
-  module.def("check_support", check_support, nb::arg("problem"), nb::arg("device"),
+  using OfProblem = Support (*)(const Problem&, const DeviceSpec&, std::string_view);
+  module.def("check_support", OfProblem(check_support), nb::arg("problem"), nb::arg("device"),
              nb::arg("backend") = "",
              "Whether some backend, or the one called `backend`, runs `problem` on `device`.");
 }

@@ -85,10 +85,17 @@ nb::bytes as_bytes(const std::string& key) {
   return nb::bytes(key.data(), key.size());
 }
 
+nb::list other_keys_of(const Request& request) {
+  nb::list keys;
+  for (const std::string& key : request.other_keys()) keys.append(as_bytes(key));
+  return keys;
+}
+
 Support support_of(const Contract& self, Api api, const DeviceSpec* device) {
   return in_words_of(api, [&]() -> Support {
     const DeviceSpec spec = self.device(device);
-    return {translate(api, check_support(self.problem, spec, self.options.backend).reasons)};
+    return {
+        translate(api, check_support(self.problem, spec, self.options.backend, self.lds).reasons)};
   });
 }
 
@@ -149,12 +156,17 @@ void bind_request(nb::module_& module) {
       .def_prop_ro(
           "key", [](const Request& r) { return as_bytes(r.key()); },
           "equal for calls that one compiled operator serves")
+      .def_prop_ro("other_keys", other_keys_of,
+                   "keys of operators that serve it too: of other majors, where it has no token")
       .def_prop_ro(
           "wgrad_shape", [](const Request& r) { return wgrad_shape(r.call().problem); },
           "(E, M, N)")
       .def_prop_ro(
           "wgrad_dtype", [](const Request& r) { return name(r.call().problem.wgrad_dtype); },
           "dtype name of the output")
+      .def_prop_ro(
+          "device", [](const Request& r) { return to_string(r.call().place); },
+          "'cpu' or 'cuda:<ordinal>'")
       .def_prop_ro(
           "pointers", [](const Request& r) { return r.form() == OutputForm::kPointers; },
           "whether the results go through addresses")
@@ -183,9 +195,6 @@ void bind_compiled(nb::module_& module) {
       .def(
           "clear_fault", [](const Compiled& c) { c.executable().clear_fault(); },
           "Forgets the fault seen.")
-      .def_prop_ro(
-          "workspace_bytes", [](const Compiled& c) { return c.executable().workspace_bytes(); },
-          "bytes a caller-owned workspace needs, at least 1")
       .def_prop_ro(
           "backend", [](const Compiled& c) { return c.executable().backend(); },
           "name of the backend")
@@ -217,6 +226,8 @@ void bind_operator(nb::module_& module) {
   bind_request(module);
   bind_compiled(module);
   bind_calls(module);
+  module.def("workspace_bytes", workspace_bytes, nb::arg("experts"), nb::arg("pointers"),
+             "Bytes of a descriptor_workspace, for an output through addresses or in one tensor.");
   module.def("describe", describe_call, nb::arg("api"), nb::arg("a").none(), nb::arg("b").none(),
              nb::arg("sfa").none(), nb::arg("sfb").none(), nb::arg("offsets").none(),
              nb::arg("wgrad").none(), nb::arg("wgrad_ptrs").none(),

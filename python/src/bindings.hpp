@@ -8,6 +8,7 @@ namespace wgrad::python {
 void bind_problem(nanobind::module_& module);   ///< Problem
 void bind_answers(nanobind::module_& module);   ///< DeviceSpec, Reason, Support, Explanation
 void bind_operator(nanobind::module_& module);  ///< Options, Contract, Compiled
+void bind_tensor(nanobind::module_& module);    ///< TensorView
 void bind_scales(nanobind::module_& module);    ///< quantisation and scale layout
 
 }  // namespace wgrad::python

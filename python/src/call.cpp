@@ -74,6 +74,8 @@ void read_inputs(CallBuilder& builder) {
   p.a_major = a.major;
   p.b_major = b.major;
   p.input_order = order;
+  builder.call.a_open = a.open;
+  builder.call.b_open = b.open;
   Operands& o = builder.call.operands;
   o.tokens = a.tokens;
   o.a = builder.in.a.data;
@@ -92,6 +94,15 @@ void read_offsets(CallBuilder& b) {
   b.call.operands.offsets = static_cast<const std::int32_t*>(offsets.data);
 }
 
+void check_workspace_size(CallBuilder& b, std::int64_t given) {
+  const std::int64_t need =
+      workspace_bytes(b.call.problem.experts, b.form == OutputForm::kPointers);
+  if (given >= need) return;
+  b.refuse(
+      "workspace", "workspace", fmt::format("{} byte{}", given, given == 1 ? "" : "s"),
+      fmt::format("at least {} bytes, as get_grouped_gemm_wgrad_workspace_size_sm100 says", need));
+}
+
 void read_workspace(CallBuilder& b) {
   if (!b.in.workspace) return;
   const TensorView& w = *b.in.workspace;
@@ -102,6 +113,7 @@ void read_workspace(CallBuilder& b) {
   if (!w.contiguous()) {
     b.refuse("layout", "workspace", "strided", "contiguous: " + named + " must be contiguous");
   }
+  check_workspace_size(b, w.size());
   b.call.operands.workspace = w.data;
   b.call.operands.workspace_bytes = w.size();
 }
@@ -130,6 +142,11 @@ void read_options(CallBuilder& b) {
 }
 
 }  // namespace
+
+std::int64_t workspace_bytes(std::int64_t experts, bool pointers) {
+  constexpr std::int64_t kDescriptorBytes = 128;
+  return kDescriptorBytes * (pointers ? 5 : 4) * experts;
+}
 
 Call read_call(const Arguments& arguments, const Options& options, OutputForm form, Api api,
                const Problem* compiled) {

@@ -44,8 +44,14 @@ struct Call {
   Problem problem;
   Operands operands;  ///< stream and device are the launcher's to fill in
   Place place;
+  bool a_open = false;  ///< A's major could as well be the other: no token, or one
+  bool b_open = false;
   std::vector<std::int64_t> addresses;  ///< host table behind operands.wgrad_ptrs, of `outputs`
 };
+
+/// Bytes of a caller's workspace: what the reference's operator needs, room for whatever a kernel
+/// may come to keep there. 128 a descriptor: A, B, SFA, SFB, and the outputs where `pointers`.
+std::int64_t workspace_bytes(std::int64_t experts, bool pointers);
 
 /// Throws ValueError for tensors that do not fit together, with every reason it could find, fields
 /// named as the core names them. Limits on the problem itself are the core's to judge.

@@ -6,10 +6,11 @@
 namespace wgrad::python {
 namespace {
 
-void forbid(CallBuilder& b, const char* field, bool given, std::string got) {
+void forbid(CallBuilder& b, const char* field, bool given, std::string got,
+            const char* need = "None") {
   if (!given) return;
   b.refuse("scale-control", field, std::move(got),
-           "None: BF16 forbids scale control " + b.named(field));
+           std::string(need) + ": BF16 forbids scale control " + b.named(field));
 }
 
 void refuse_scale_controls(CallBuilder& b) {
@@ -19,7 +20,7 @@ void refuse_scale_controls(CallBuilder& b) {
   forbid(b, "global_scale_b", b.in.global_scale_b.has_value(), "given");
   const std::string& override = b.options.sf_fp8_dtype_override;
   forbid(b, "sf_fp8_dtype_override", !override.empty(), override);
-  forbid(b, "compact_scales", b.options.scale_layout == ScaleLayout::kCompact, "True");
+  forbid(b, "compact_scales", b.options.scale_layout == ScaleLayout::kCompact, "True", "False");
   const int vec = b.options.sf_vec_size.value_or(16);
   if (vec != 16) {
     b.refuse("scale-control", "sf_vec_size", std::to_string(vec),

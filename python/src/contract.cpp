@@ -187,6 +187,21 @@ std::string key_of(const Problem& p, const Place& place, const Options& options)
   return bytes + options.backend;
 }
 
+std::vector<std::string> other_keys(const Call& call, const Options& options) {
+  std::vector<std::string> keys;
+  const auto other = [](Major major) { return major == Major::kK ? Major::kMn : Major::kK; };
+  for (const bool a : {false, true}) {
+    for (const bool b : {false, true}) {
+      if ((a && !call.a_open) || (b && !call.b_open) || (!a && !b)) continue;
+      Problem p = call.problem;
+      if (a) p.a_major = other(p.a_major);
+      if (b) p.b_major = other(p.b_major);
+      keys.push_back(key_of(p, call.place, options));
+    }
+  }
+  return keys;
+}
+
 std::string Contract::key() const {
   return key_of(problem, place, options);
 }
@@ -213,8 +228,10 @@ Compiled::Compiled(Contract contract)
   }
 }
 
-void Compiled::check(const Arguments& in, const Call& call) const {
+void Compiled::check(const Arguments& in, Call& call) const {
   check_grad(in);
+  if (call.a_open) call.problem.a_major = contract_.problem.a_major;
+  if (call.b_open) call.problem.b_major = contract_.problem.b_major;
   if (!same_contract(call.problem, contract_.problem)) {
     refuse_if_any(differences(call.problem, contract_.problem));
   }
@@ -249,14 +266,16 @@ void Compiled::run(const Arguments& in, Call& call) const {
   } else {
     launch(executable_, call.operands);
   }
-  if (in.wgrad) mark_written(*in.wgrad);
-  for (const TensorView& output : in.outputs) mark_written(output);
+  mark_written(in.wgrad ? std::span(&*in.wgrad, 1) : std::span(in.outputs));
 }
 
 std::shared_ptr<const Compiled> CompiledCalls::find(const Call& call, const Options& options,
                                                     OutputForm form) {
   std::string key = key_of(call.problem, call.place, options);
   if (const auto found = operators_.find(key); found != operators_.end()) return found->second;
+  for (const std::string& other : other_keys(call, options)) {
+    if (const auto found = operators_.find(other); found != operators_.end()) return found->second;
+  }
   auto made = std::make_shared<const Compiled>(Contract{call.problem, call.place, options, form});
   operators_[std::move(key)] = made;
   return made;

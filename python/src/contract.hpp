@@ -7,9 +7,11 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "call.hpp"
 #include "wgrad/executable.hpp"
+#include "wgrad/support.hpp"
 
 namespace wgrad::python {
 
@@ -25,6 +27,7 @@ struct Contract {
   Place place;
   Options options;
   OutputForm form = OutputForm::kStacked;
+  LeadingDimensions lds{};  ///< of the tensors it was read from
 
   /// Equal for calls that one compiled operator serves: T, offsets, addresses and streams differ.
   std::string key() const;
@@ -35,6 +38,10 @@ struct Contract {
 
 /// A Contract's key.
 std::string key_of(const Problem& problem, const Place& place, const Options& options);
+
+/// Keys of operators that serve `call` as well: those of the other majors, where it leaves them
+/// open.
+std::vector<std::string> other_keys(const Call& call, const Options& options);
 
 /// Reads every tensor of a call. Throws ValueError for what is none.
 Arguments read_arguments(Api api, const Tensors& tensors);
@@ -59,7 +66,7 @@ class Compiled {
   const Executable& executable() const noexcept { return executable_; }
 
  private:
-  void check(const Arguments& in, const Call& call) const;
+  void check(const Arguments& in, Call& call) const;
 
   Contract contract_;
   Executable executable_;

@@ -50,7 +50,7 @@ void bind_errors(nb::module_& module) {
                           PyExc_ValueError);
   runtime_error = add_class(module, "RuntimeError",
                             "A missing capability, or a wrong order of calls.\n\nreasons: tuple of "
-                            "Reason, one per broken rule.",
+                            "Reason, one per capability that is missing.",
                             PyExc_RuntimeError);
   nb::register_exception_translator(translate_exception);
 }

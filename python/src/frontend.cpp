@@ -22,13 +22,17 @@ void refuse_detached(const TensorView& view, const char* field) {
           nb::cast<std::string>(torch_frontend("DETACH"))});
 }
 
-void mark_written(const TensorView& view) {
-  if (!view.torch) return;
+void mark_written(std::span<const TensorView> views) {
+  nb::list written;
+  for (const TensorView& view : views) {
+    if (view.torch) written.append(view.object);
+  }
+  if (nb::len(written) == 0) return;
   // Looked up once. No initialiser of a static: its lock and the GIL could wait for each other.
   static PyObject* function = nullptr;
   if (function == nullptr) function = torch_frontend("mark_written").release().ptr();
   const nb::handle mark = function;
-  mark(view.object);
+  mark(written);
 }
 
 }  // namespace wgrad::python

@@ -4,6 +4,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include <span>
+
 #include "tensor_view.hpp"
 
 namespace wgrad::python {
@@ -15,8 +17,8 @@ nanobind::object torch_frontend(const char* function);
 /// detached without a word.
 void refuse_detached(const TensorView& view, const char* field);
 
-/// Tells autograd that a torch tensor was written, so that a backward pass that kept the old values
-/// fails instead of using the new ones.
-void mark_written(const TensorView& view);
+/// Tells autograd which torch tensors among `views` were written, so that a backward pass that kept
+/// the old values fails instead of using the new ones.
+void mark_written(std::span<const TensorView> views);
 
 }  // namespace wgrad::python

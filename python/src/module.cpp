@@ -12,5 +12,6 @@ NB_MODULE(_core, module) {
   wgrad::python::bind_problem(module);
   wgrad::python::bind_answers(module);
   wgrad::python::bind_operator(module);
+  wgrad::python::bind_tensor(module);
   wgrad::python::bind_scales(module);
 }

@@ -24,6 +24,11 @@ Major choose(const Axes& axes, MajorChoice choice) {
   return choice.major;
 }
 
+/// One token of 16 bits an element cannot be K-major: its rows would be 2 bytes apart.
+std::int64_t most_tokens_of_both(DType dtype) {
+  return bits(dtype) == 16 ? 0 : 1;
+}
+
 DType read_dtype(const TensorView& view, const char* field, Reasons& out) {
   const std::optional<DType> dtype = operand_dtype(view.element);
   const bool operand = dtype && *dtype != DType::kF32 && *dtype != DType::kE8m0;
@@ -57,6 +62,8 @@ OperandLayout read_operand(const TensorView& view, const char* field, int token_
   }
   if (packing == 2) choice = {Major::kK, true};  // two tokens share a byte
   layout.major = choose(axes, choice);
+  layout.open = packing == 1 && axes.tokens <= most_tokens_of_both(layout.dtype) &&
+                axes.k_major() && axes.mn_major();
   const bool k_major = layout.major == Major::kK;
   const std::int64_t rows = k_major ? axes.extent : axes.tokens;
   const bool ragged = k_major && order == InputOrder::kTensorRagged;

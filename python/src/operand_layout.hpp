@@ -11,6 +11,7 @@ struct OperandLayout {
   std::int64_t tokens = 0;  ///< unpacked
   std::int64_t extent = 0;  ///< M of A, N of B
   std::int64_t ld = 0;      ///< elements between rows; 0: packed, or without meaning
+  bool open = false;        ///< the tokens are so few that the other major is as right
 };
 
 /// What a view that can be read both ways is taken for.

@@ -26,7 +26,11 @@ class Request {
   Call& call() noexcept { return call_; }
 
   std::string key() const { return key_of(call_.problem, call_.place, options_); }
-  Contract contract() const { return {call_.problem, call_.place, options_, form_}; }
+  std::vector<std::string> other_keys() const { return python::other_keys(call_, options_); }
+  Contract contract() const {
+    const Operands& o = call_.operands;
+    return {call_.problem, call_.place, options_, form_, {o.a_ld, o.b_ld}};
+  }
 
   /// Adds the (E, M, N) output of a call that came without one.
   void give_output(nanobind::handle wgrad);

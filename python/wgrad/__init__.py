@@ -13,6 +13,8 @@ supports. ``support`` says what runs here and why not.
 Tensors may be numpy arrays (with ml_dtypes), torch tensors, or anything that speaks DLPack or the
 buffer protocol; none is copied. Bad arguments raise ``wgrad.ValueError`` and missing capabilities
 ``wgrad.RuntimeError``, both subclasses of the built-in classes.
+
+All that is public is named here; the package's modules are its own.
 """
 
 try:
@@ -38,6 +40,7 @@ from ._toolchain import add_nvrtc_wheels as _add_nvrtc_wheels
 from .cache import clear_caches, clear_device_fault, device_fault
 from .natural import grouped_wgrad
 from .operator import GroupedGemmWgrad, GroupedGemmWgradSm100, WGradInputOrder
+from .pointers import wgrad_expert_ptrs
 from .quantize import Quantized, pack_fp4, quantize, swizzle_scales, unswizzle_scales
 from .support import devices, explain, support
 from .tuple_dict import TupleDict
@@ -82,4 +85,5 @@ __all__ = [
     "support",
     "swizzle_scales",
     "unswizzle_scales",
+    "wgrad_expert_ptrs",
 ]

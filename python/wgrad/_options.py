@@ -78,41 +78,52 @@ def whole(value: Any) -> int | None:
         return None
 
 
-def _int32(value: Any) -> bool:
-    return (
-        isinstance(value, int)
-        and not isinstance(value, bool)
-        and -_INT32_MAX <= value <= _INT32_MAX
-    )
+def pair(value: Any) -> tuple[int, int] | None:
+    """`value` as two ints; None where it is no sequence of two integers."""
+    values = value.tolist() if hasattr(value, "tolist") else value
+    if not isinstance(values, (tuple, list)) or len(values) != 2:
+        return None
+    first, second = map(_int32, values)
+    return None if first is None or second is None else (first, second)
+
+
+def _int32(value: Any) -> int | None:
+    number = whole(value)
+    return number if number is not None and -_INT32_MAX <= number <= _INT32_MAX else None
 
 
 def _pair(value: Any, argument: str) -> tuple[int, int]:
-    if isinstance(value, (tuple, list)) and len(value) == 2 and all(map(_int32, value)):
-        return (value[0], value[1])
-    raise refuse(argument, repr(value), "a pair of integers (M, N)")
+    numbers = pair(value)
+    if numbers is None:
+        raise refuse(argument, repr(value), "a pair of integers (M, N)")
+    return numbers
 
 
 def _cluster(value: Any) -> tuple[int, int] | None:
     if value is None:
         return None
-    pair = _pair(value, "cluster_shape_mn")
-    if 0 in pair:  # the core's "wgrad chooses"
-        raise refuse("cluster_shape_mn", repr(pair), "None or a pair of powers of two")
-    return pair
+    shape = _pair(value, "cluster_shape_mn")
+    if 0 in shape:  # the core's "wgrad chooses"
+        raise refuse("cluster_shape_mn", repr(shape), "None or a pair of powers of two")
+    return shape
 
 
 def _vec_size(value: Any) -> int | None:
-    if value is None or _int32(value):
-        return value  # type: ignore[no-any-return]
-    raise refuse("sf_vec_size", repr(value), "16 or 32")
+    if value is None:
+        return None
+    number = _int32(value)
+    if number is None:
+        raise refuse("sf_vec_size", repr(value), "16 or 32")
+    return number
 
 
 def _limit(value: Any) -> int:
     if value is None:
         return 0
-    if _int32(value) and value > 0:
-        return int(value)
-    raise refuse("sm_limit", repr(value), "None or a positive number of multiprocessors")
+    number = _int32(value)
+    if number is None or number <= 0:
+        raise refuse("sm_limit", repr(value), "None or a positive number of multiprocessors")
+    return number
 
 
 def flag(value: Any, argument: str) -> bool:

@@ -7,4 +7,7 @@ from . import _core
 
 def refuse(argument: str, got: str, need: str) -> _core.ValueError:
     """The error for one bad argument, in the sentence that C++ uses too."""
-    return _core.ValueError(f"wgrad: {argument} is {got}; it must be {need}")
+    reason = _core.Reason("argument", argument, got, need)
+    error = _core.ValueError(f"wgrad: {reason}")
+    error.reasons = (reason,)
+    return error

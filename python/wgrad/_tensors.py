@@ -4,32 +4,35 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import _core
+from ._refusals import refuse
+
 
 def is_torch(tensor: Any) -> bool:
     """Whether `tensor` is a torch tensor, without importing torch."""
     return hasattr(tensor, "data_ptr") and hasattr(tensor, "requires_grad")
 
 
-def is_contiguous(tensor: Any) -> bool:
-    """Whether a torch tensor or numpy array is row-major without gaps."""
-    if is_torch(tensor):
-        return bool(tensor.is_contiguous())
-    return bool(tensor.flags.c_contiguous)
-
-
-def new_output(like: Any, shape: tuple[int, int, int], dtype: str, zero: bool, stream: Any) -> Any:
-    """A packed tensor of the framework and on the device of `like`; zeros, or uninitialised.
+def new_output(like: Any, request: _core.Request, zero: bool, stream: Any) -> Any:
+    """A packed (E, M, N) output of `request`, zeros or uninitialised: torch's on the device of
+    `like` where that is torch's, else numpy's. Raises ValueError for a GPU's memory that is not
+    torch's.
 
     torch memory is taken on the launch `stream`, so that the caching allocator may reuse it there.
     """
     if is_torch(like):
         from . import torch_frontend
 
-        return torch_frontend.new_output(like, shape, dtype, zero, stream)
+        return torch_frontend.new_output(
+            like, request.wgrad_shape, request.wgrad_dtype, zero, stream
+        )
+    if request.device != "cpu":
+        need = f"given: the operands are on {request.device} and not torch's"
+        raise refuse("the output", "None", need)
     import numpy
 
     make = numpy.zeros if zero else numpy.empty
-    return make(shape, numpy_dtype(dtype))
+    return make(request.wgrad_shape, numpy_dtype(request.wgrad_dtype))
 
 
 def numpy_dtype(name: str) -> Any:

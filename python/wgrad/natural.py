@@ -50,7 +50,8 @@ def grouped_wgrad(
         out_dtype: bfloat16, float16 or float32. Default: out's dtype, else x's (bfloat16 for a
             block-scaled x).
         x_scale, dy_scale: float8_e8m0fnu, float8_e4m3fn or uint8 scale factors in the swizzled
-            layout, 2-D (round_up(M, 128), cols) or flat; (M, cols) with ``compact_scales``.
+            layout, 2-D (round_up(rows, 128), cols) or flat, of M rows for x and N for dy;
+            (rows, cols) with ``compact_scales``.
         x_global_scale, dy_global_scale: (E,) float32; NVFP4 needs them.
         sf_vec_size: tokens a scale factor covers. Default: 16 for float8_e4m3fn scale factors,
             else 32; uint8 scale factors of FP4 need it given.
@@ -63,10 +64,12 @@ def grouped_wgrad(
             such as communication; None: all. Must be None on a CPU.
         stream: CUDA stream as integer, torch stream or CUstream. Default: torch's current stream of
             the tensors' device; must be None on a CPU.
-        workspace: uint8 tensor for the kernel's mutable state, on the tensors' device.
+        workspace: uint8 tensor for the kernel's mutable state, on the tensors' device, of
+            get_grouped_gemm_wgrad_workspace_size_sm100(E) bytes or more.
 
     Returns:
-        ``out`` as given, or the new (E, M, N) tensor of x's framework and device.
+        ``out`` as given, or the new (E, M, N) tensor: torch's beside a torch tensor, else numpy's.
+        Arrays in a GPU's memory that are not torch's need ``out``.
 
     The tensors are used where they lie. The one exception is a numpy array of ml_dtypes'
     float4_e2m1fn, one element per byte, which is packed first (see ``pack_fp4``).
@@ -138,7 +141,7 @@ def _run(
             stream,
         )
         operators.prepare(request)  # refuses before anything is allocated
-        out = new_output(x, request.wgrad_shape, request.wgrad_dtype, accumulate, stream)
+        out = new_output(x, request, accumulate, stream)
         request.give_output(out)
         operators.run_request(request)
         return out

@@ -7,10 +7,8 @@ import logging
 from typing import Any
 
 from . import _core
-from ._dtypes import dtype_name
-from ._options import options, whole
+from ._options import options, pair, whole
 from ._refusals import refuse
-from ._tensors import is_contiguous
 
 _MODES = (
     "either sample_wgrad for dense mode, or num_experts, wgrad_shape and wgrad_dtype for discrete "
@@ -37,7 +35,8 @@ class GroupedGemmWgrad:
         sample_a: (M, T), K-major or M-major; bfloat16, float16, FP8, or packed FP4 (M, T/2).
         sample_b: (T, N), K-major or N-major, of sample_a's dtype.
         sample_sfa, sample_sfb: scale factors of a block-scaled format, swizzled, 2-D
-            (round_up(M, 128), cols) or flat; None for 16-bit operands.
+            (round_up(rows, 128), cols) or flat, of M rows for A and N for B; None for 16-bit
+            operands.
         sample_offsets: (E,) int32, the cumulative ends of the experts.
         sample_wgrad: (E, M, N) bfloat16, float16 or float32, contiguous along N (dense mode).
         sample_wgrad_expert: (M, N) or (M, N, 1), one contiguous expert of a discrete output.
@@ -169,6 +168,7 @@ class GroupedGemmWgrad:
         global_scale_b: Any = None,
         current_stream: Any = None,
         *,
+        workspace: Any = None,
         descriptor_workspace: Any = None,
     ) -> None:
         """Computes one call into ``wgrad_tensor``, or through ``wgrad_ptrs`` in discrete mode.
@@ -182,12 +182,17 @@ class GroupedGemmWgrad:
                 operands' device (discrete mode). The caller keeps the outputs alive.
             current_stream: integer handle, torch stream or CUstream; None: torch's current stream
                 of the tensors' device. Must be None on a CPU.
-            descriptor_workspace: uint8 tensor of the queried size on the operands' device.
+            workspace, descriptor_workspace: two names of one uint8 tensor on the operands' device,
+                of scratch_workspace_bytes() or more.
 
         Raises:
             RuntimeError: compile() was not called.
             ValueError: tensors that differ from the samples in more than T, or both outputs.
         """
+        if descriptor_workspace is None:
+            descriptor_workspace = workspace
+        elif workspace is not None and workspace is not descriptor_workspace:
+            raise refuse("workspace", "another tensor", "descriptor_workspace itself, or None")
         compiled = self._stacked if wgrad_ptrs is None else self._pointers
         if compiled is None or (wgrad_ptrs is not None and wgrad_tensor is not None):
             compiled = self._select(wgrad_tensor)
@@ -209,7 +214,8 @@ class GroupedGemmWgrad:
     def _execute_request(self, request: _core.Request) -> None:
         """execute(), of tensors that the wrapper has read."""
         compiled = self._pointers if request.pointers else self._stacked
-        assert compiled is not None
+        if compiled is None:
+            raise _not_compiled()
         compiled.run_request(request)
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
@@ -218,13 +224,13 @@ class GroupedGemmWgrad:
         return self.execute(*args, **kwargs)
 
     def scratch_workspace_bytes(self) -> int:
-        """Bytes a descriptor_workspace of this operator needs; available after compile()."""
-        if self._stacked is None:
-            raise _core.RuntimeError("wgrad: kernel not compiled; call compile() first")
-        sizes = [self._stacked.workspace_bytes]
-        if self._pointers is not None:
-            sizes.append(self._pointers.workspace_bytes)
-        return max(sizes)
+        """Bytes a descriptor_workspace of this operator needs; after check_support() where that
+        was not called yet. get_grouped_gemm_wgrad_workspace_size_sm100() says the same."""
+        if self._contracts is None:
+            self.check_support()
+        assert self._contracts is not None
+        stacked, pointers = self._contracts
+        return _core.workspace_bytes(stacked.wgrad_shape[0], pointers is not None)
 
     def fault(self) -> _core.DeviceFault | None:
         """The first fault in device data since compile() or clear_fault(); None: none seen."""
@@ -240,7 +246,7 @@ class GroupedGemmWgrad:
     def _select(self, wgrad_tensor: Any) -> _core.Compiled:
         """The form for a call with wgrad_ptrs, or before compile(): mostly refusals."""
         if self._stacked is None:
-            raise _core.RuntimeError("wgrad: kernel not compiled; call compile() first")
+            raise _not_compiled()
         if self._pointers is None:
             raise refuse("wgrad_ptrs", "given", "None in dense mode, where wgrad_tensor is written")
         if wgrad_tensor is not None and not self._takes_both_outputs:
@@ -294,24 +300,31 @@ class GroupedGemmWgrad:
                 raise refuse(name, "None", "given in discrete mode")
         if whole(num_experts) != experts:
             raise refuse("num_experts", repr(num_experts), f"{experts}, as sample_offsets is long")
-        if not isinstance(wgrad_shape, (tuple, list)) or tuple(wgrad_shape) != (m, n):
+        if pair(wgrad_shape) != (m, n):
             raise refuse("wgrad_shape", repr(wgrad_shape), f"(M, N) = ({m}, {n})")
         if self._sample_wgrad_expert is not None:
-            _check_expert(self._sample_wgrad_expert, m, n, contract.wgrad_dtype)
+            _check_expert(self._sample_wgrad_expert, contract)
 
 
-def _check_expert(expert: Any, m: int, n: int, dtype: str) -> None:
+def _check_expert(expert: Any, contract: _core.Contract) -> None:
     name = "sample_wgrad_expert"
-    if not hasattr(expert, "shape"):
-        raise refuse(name, repr(expert), f"an (M, N) = ({m}, {n}) tensor")
-    if tuple(expert.shape) not in ((m, n), (m, n, 1)):
+    _, m, n = contract.wgrad_shape
+    view = _core.read_tensor(expert, name)
+    if view.shape not in ((m, n), (m, n, 1)):
         need = f"(M, N) = ({m}, {n}), or ({m}, {n}, 1)"
-        raise refuse(name, f"of shape {tuple(expert.shape)}", need)
-    got = dtype_name(expert.dtype, name)
-    if got != dtype:
-        raise refuse(name, got, f"{dtype}, as wgrad_dtype says")
-    if not is_contiguous(expert):
+        raise refuse(name, f"of shape {view.shape}", need)
+    if view.dtype != contract.wgrad_dtype:
+        raise refuse(name, view.dtype, f"{contract.wgrad_dtype}, as wgrad_dtype says")
+    if not view.contiguous:
         raise refuse(name, "strided", "contiguous")
+    if view.device != contract.device:
+        raise refuse(name, f"on {view.device}", f"on {contract.device}, as sample_a is")
+    if view.address % 16 != 0:
+        raise refuse(name, f"at address {view.address:#x}", "aligned to 16 bytes")
+
+
+def _not_compiled() -> Exception:
+    return _core.RuntimeError("wgrad: kernel not compiled; call compile() first")
 
 
 class GroupedGemmWgradSm100(GroupedGemmWgrad):

@@ -70,7 +70,8 @@ def quantize(
     compact = flag(compact, "compact")
     source = _as_float(x)
     fp4 = format in ("mxfp4", "nvfp4")
-    name = dtype_name(element or ("float4_e2m1fn" if fp4 else "float8_e4m3fn"), "element")
+    default = "float4_e2m1fn" if fp4 else "float8_e4m3fn"
+    name = dtype_name(default if element is None else element, "element")
     raw, scales, cols, global_scales = _core.quantize(
         source,
         offsets,

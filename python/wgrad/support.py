@@ -42,8 +42,9 @@ def support(
 
     Args:
         x: a Problem, or a sample x; None with fields.
-        dy, offsets: samples, with a sample x. Addresses, and the values of offsets, are a call's
-            own and change no answer, as stream and workspace do not.
+        dy, offsets: samples, with a sample x. Their strides count: the rows of 16-bit operands
+            are 16-byte aligned. Addresses, and the values of offsets, are a call's own and change
+            no answer, as stream and workspace do not.
         device: a DeviceSpec. Default: the sample tensors' device, else this machine's first CUDA
             device, else its CPU.
         backend: ask this backend alone.
@@ -95,7 +96,7 @@ def _read(
             raise refuse("the problem", repr(fields), _FIELDS) from error
     if isinstance(x, _core.Problem):
         if dy is not None or offsets is not None or fields:
-            raise refuse("x", "a Problem", "the only argument besides device")
+            raise refuse("x", "a Problem", "the only argument besides device and backend")
         return None, x
     for name in fields.keys() - inspect.signature(_sample).parameters.keys():
         raise refuse(name, "given", "left out: grouped_wgrad has no such argument")

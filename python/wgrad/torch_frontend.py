@@ -33,8 +33,22 @@ DETACH = (
 )
 
 
-#: Tells autograd that a tensor was written; one of torch.inference_mode() has no version to count.
-mark_written = torch.autograd.graph.increment_version
+def _mark_one_by_one(tensors: list[torch.Tensor]) -> None:
+    for tensor in tensors:
+        torch.autograd.graph.increment_version(tensor)
+
+
+def _marks_many() -> bool:
+    """Whether this torch takes several tensors in one call, as 2.5 and later do."""
+    try:
+        torch.autograd.graph.increment_version([])
+    except RuntimeError:
+        return False
+    return True
+
+
+#: Tells autograd that tensors were written; one of torch.inference_mode() has no version to count.
+mark_written = torch.autograd.graph.increment_version if _marks_many() else _mark_one_by_one
 
 
 def torch_dtype(name: str) -> torch.dtype:
@@ -99,6 +113,22 @@ def pointer_table(addresses: list[int], ordinal: int, handle: int) -> torch.Tens
             )
         table = torch.tensor(addresses, dtype=torch.int64, pin_memory=True)
         return table.to(device, non_blocking=True)
+
+
+def address_range(
+    like: torch.Tensor, first: int, stride: int, count: int, stream: Any
+) -> torch.Tensor:
+    """A (count,) int64 tensor of first, first + stride, ..., filled where `like` is."""
+
+    def fill() -> torch.Tensor:
+        return torch.arange(
+            first, first + stride * count, stride, dtype=torch.int64, device=like.device
+        )
+
+    if stream is None or not like.is_cuda:
+        return fill()
+    with torch.cuda.stream(as_stream(stream, like.device)):
+        return fill()
 
 
 def to_float_numpy(tensor: torch.Tensor) -> Any:

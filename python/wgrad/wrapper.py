@@ -106,14 +106,12 @@ def grouped_gemm_wgrad_wrapper_sm100(
         current_stream,
     )
     key = (output_mode, request.key)
-    operator = cache.wrapper.get(key)
+    operator = cache.wrapper.get(key) or _of_other_majors(output_mode, request)
     if operator is None:
         # Refused here, so that messages use this function's argument names.
         request.contract().require_support(_core.Api.CALL)
     if wgrad_tensor is None and wgrad_ptrs is None:
-        wgrad_tensor = new_output(
-            a_tensor, request.wgrad_shape, request.wgrad_dtype, accumulate_on_output, current_stream
-        )
+        wgrad_tensor = new_output(a_tensor, request, accumulate_on_output, current_stream)
         request.give_output(wgrad_tensor)
     if operator is None:
         operator = cache.wrapper[key] = _compiled(
@@ -138,19 +136,25 @@ def grouped_gemm_wgrad_wrapper_sm100(
         operator._execute_request(request)
     else:  # a class that someone put in its place, as tests of such caches do
         operator.execute(
-            a_tensor,
-            b_tensor,
-            sfa_tensor,
-            sfb_tensor,
-            offsets_tensor,
-            wgrad_tensor,
-            wgrad_ptrs,
-            global_scale_a,
-            global_scale_b,
-            current_stream,
+            a_tensor=a_tensor,
+            b_tensor=b_tensor,
+            sfa_tensor=sfa_tensor,
+            sfb_tensor=sfb_tensor,
+            offsets_tensor=offsets_tensor,
+            wgrad_tensor=wgrad_tensor,
+            wgrad_ptrs=wgrad_ptrs,
+            global_scale_a=global_scale_a,
+            global_scale_b=global_scale_b,
+            current_stream=current_stream,
             descriptor_workspace=descriptor_workspace,
         )
     return TupleDict(wgrad_tensor=wgrad_tensor)
+
+
+def _of_other_majors(output_mode: str, request: _core.Request) -> GroupedGemmWgradSm100 | None:
+    """A kept operator for operands without tokens, which leave their majors open."""
+    kept = (cache.wrapper.get((output_mode, key)) for key in request.other_keys)
+    return next((operator for operator in kept if operator is not None), None)
 
 
 def _compiled(
@@ -195,17 +199,15 @@ def get_grouped_gemm_wgrad_workspace_size_sm100(
         ValueError: num_experts below 1; an unknown output_mode or input_order.
     """
     experts = whole(num_experts)
-    if experts is None or experts <= 0:
-        raise refuse(
-            "num_experts", repr(num_experts), "an integer, 1 or more: num_experts must be positive"
-        )
+    if experts is None or not 0 < experts < 2**31:
+        need = "an integer from 1 to 2147483647: num_experts must be positive"
+        raise refuse("num_experts", repr(num_experts), need)
     if output_mode not in ("dense", "discrete"):
         raise _unknown("output_mode", output_mode, "'dense' or 'discrete'")
     order = getattr(input_order, "value", input_order)
     if order not in ("tensor2d", "tensor_ragged"):
         raise _unknown("input_order", order, "'tensor2d' or 'tensor_ragged'")
-    slots = 4 if output_mode == "dense" else 5  # A, B, SFA, SFB, and the outputs
-    return 128 * slots * experts
+    return _core.workspace_bytes(experts, output_mode == "discrete")
 
 
 def grouped_gemm_wgrad_jax_sm100(*args: Any, **kwargs: Any) -> Any:

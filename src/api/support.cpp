@@ -6,6 +6,7 @@
 
 #include "api/choice.hpp"
 #include "validate/device_rules.hpp"
+#include "validate/operand_rules.hpp"
 #include "validate/problem_rules.hpp"
 
 namespace wgrad {
@@ -66,6 +67,18 @@ Choice choose(const Problem& problem, const DeviceSpec& device, std::string_view
 
 Support check_support(const Problem& problem, const DeviceSpec& device, std::string_view backend) {
   return {api::choose(problem, device, backend).reasons};
+}
+
+Support check_support(const Problem& problem, const DeviceSpec& device, std::string_view backend,
+                      const LeadingDimensions& lds) {
+  Support support = check_support(problem, device, backend);
+  if (!support) return support;
+  Operands operands;
+  operands.tokens = problem.tokens;
+  operands.a_ld = lds.a;
+  operands.b_ld = lds.b;
+  validate::check_leading_dimensions(support.reasons, problem, operands);
+  return support;
 }
 
 }  // namespace wgrad

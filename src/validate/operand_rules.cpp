@@ -75,8 +75,7 @@ void check_inputs(Reasons& out, const Problem& p, const Operands& o) {
   if (o.tokens == 0) return;
   check_pointer(out, "a", o.a, kAlignment);
   check_pointer(out, "b", o.b, kAlignment);
-  check_ld(out, "a leading dimension", view_a(p, o), p.a_dtype);
-  check_ld(out, "b leading dimension", view_b(p, o), p.b_dtype);
+  check_leading_dimensions(out, p, o);
 }
 
 void check_scale_cols(Reasons& out, const char* field, std::int64_t cols, std::int64_t rows) {
@@ -156,6 +155,12 @@ OperandView view_a(const Problem& p, const Operands& o) {
 
 OperandView view_b(const Problem& p, const Operands& o) {
   return view(p, p.b_major, p.n, o.tokens, o.b_ld);
+}
+
+void check_leading_dimensions(std::vector<Reason>& out, const Problem& p, const Operands& o) {
+  if (o.tokens == 0) return;
+  check_ld(out, "a leading dimension", view_a(p, o), p.a_dtype);
+  check_ld(out, "b leading dimension", view_b(p, o), p.b_dtype);
 }
 
 void check_overlaps(std::vector<Reason>& out, const Problem& p, const Operands& o,

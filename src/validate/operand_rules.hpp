@@ -22,6 +22,10 @@ struct OperandView {
 OperandView view_a(const Problem& problem, const Operands& operands);
 OperandView view_b(const Problem& problem, const Operands& operands);
 
+/// Adds to `out` what is wrong with the leading dimensions of A and B, where there are tokens.
+void check_leading_dimensions(std::vector<Reason>& out, const Problem& problem,
+                              const Operands& operands);
+
 /// Adds to `out` every input of a call without broken rules that shares bytes with an output.
 /// `outputs` are the addresses of stretches of `bytes` each: one a dense call, one an expert a
 /// discrete one.

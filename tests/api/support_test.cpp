@@ -164,6 +164,27 @@ TEST(Support, MissingCapabilitiesAreNotBadArguments) {
   EXPECT_THROW(throw_if_unsupported(check_support(bad, gpu(70))), ValueError);
 }
 
+// 16-bit rows are 16-byte aligned: only a call's leading dimensions tell.
+TEST(Support, JudgesLeadingDimensionsWhereTheyAreKnown) {
+  Problem p = problem_of(formats()[0], 64, 7);
+  p.wgrad_dtype = DType::kF32;
+  p.wgrad_row_pitch = 8;
+  p.experts = 2;
+  p.tokens = 100;
+  p.a_major = Major::kK;
+  p.b_major = Major::kMn;
+  EXPECT_TRUE(check_support(p, host_spec(), "reference"));
+  EXPECT_TRUE(check_support(p, host_spec(), "reference", {104, 8}));
+  const Support packed = check_support(p, host_spec(), "reference", {});
+  EXPECT_EQ(
+      sentences(packed.reasons),
+      "a leading dimension is 100 elements (200 bytes); it must be a multiple of 16 bytes: pad "
+      "the contiguous axis\nb leading dimension is 7 elements (14 bytes); it must be a multiple "
+      "of 16 bytes: pad the contiguous axis");
+  p.tokens = 0;
+  EXPECT_TRUE(check_support(p, host_spec(), "reference", {}));
+}
+
 TEST(Support, ABackendRefusesDevicesOfAnotherKindByName) {
   const Problem p = problem(random_case(1));
   for (const std::string& name : {std::string("reference"), std::string("cpu")}) {

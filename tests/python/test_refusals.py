@@ -228,7 +228,7 @@ NATURAL = {
     ),
     "compact scales": (
         {"compact_scales": True},
-        "compact_scales is True; it must be None: BF16 forbids scale control compact_scales",
+        "compact_scales is True; it must be False: BF16 forbids scale control compact_scales",
     ),
     "sm limit": (
         {"sm_limit": 8},
@@ -286,7 +286,7 @@ NATURAL = {
     ),
     "workspace size": (
         {"workspace": np.zeros(0, np.uint8)},
-        "workspace is 0 bytes; it must be at least 1 byte",
+        "workspace is 0 bytes; it must be at least 1024 bytes",
     ),
 }
 

@@ -30,6 +30,29 @@ def test_yes_in_three_spellings():
         assert answer and answer.reasons == [] and str(answer) == "supported"
 
 
+@pytest.mark.parametrize("width", [7, 48])
+@pytest.mark.parametrize("major", ["mn", "k"])
+def test_strides_of_samples_count(width, major):
+    """support(), check_support() and the call agree."""
+    x, dy, offsets = tensors(width)
+    if major == "k":  # 17 tokens: rows of 34 bytes
+        x = np.ones((64, 17), ml_dtypes.bfloat16).T
+        dy = np.ones((17, width), ml_dtypes.bfloat16)
+    out = np.zeros((2, 64, 8 * ((width + 7) // 8)), np.float32)[:, :, :width]
+    fits = width == 48 and major == "mn"
+    answer = wgrad.support(x, dy, offsets, out=out)
+    assert bool(answer) is fits
+    operator = wgrad.GroupedGemmWgrad(x.T, dy, None, None, offsets, out)
+    calls = (operator.check_support, lambda: wgrad.grouped_wgrad(x, dy, offsets, out))
+    for call in calls:
+        if fits:
+            call()
+            continue
+        assert "leading dimension" in str(answer)
+        with pytest.raises(ValueError, match="a multiple of 16 bytes: pad the contiguous axis"):
+            call()
+
+
 def test_every_argument_of_grouped_wgrad_may_be_asked_about():
     names = inspect.signature(wgrad.grouped_wgrad).parameters
     defaults = {name: p.default for name, p in names.items() if p.default is not p.empty}

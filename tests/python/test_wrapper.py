@@ -95,13 +95,15 @@ def test_only_an_explicit_dtype_contradicts_the_output(framework):
         wrapper(**case["tensors"], wgrad_tensor=out, wgrad_dtype="float16")
 
 
+@pytest.mark.parametrize("format", ["bf16", "mxfp8", "nvfp4"])
 @pytest.mark.parametrize("accumulate", [False, True])
-def test_accumulate(framework, accumulate):
-    case = drop_in.call(framework, np.random.default_rng(7), "bf16", drop_in.GROUPS)
+def test_accumulate(framework, format, accumulate):
+    case = drop_in.call(framework, np.random.default_rng(7), format, drop_in.GROUPS)
     out = framework.full((2, drop_in.M, drop_in.N), 1.0, "bfloat16")
-    wrapper(**case["tensors"], wgrad_tensor=out, accumulate_on_output=accumulate)
+    chosen = {"accumulate_on_output": accumulate, "sf_vec_size": drop_in.vec(format)}
+    wrapper(**case["tensors"], wgrad_tensor=out, **chosen)
     check(framework, out, case["expected"] + accumulate)
-    allocated = wrapper(**case["tensors"], accumulate_on_output=accumulate)
+    allocated = wrapper(**case["tensors"], **chosen)
     check(framework, allocated["wgrad_tensor"], case["expected"])
 
 
@@ -175,6 +177,54 @@ def test_another_token_count_hits_the_cache(framework, counting, mode):
     for counts in ([8, 16], [80, 80]):
         wrapper(*small(framework, counts), output_mode=mode)
     assert counting.compiles == 1 and len(CACHE) == 1 and len(counting.executed) == 2
+
+
+@pytest.mark.parametrize("majors", ["kk", "kn", "mk", "mn"])
+def test_calls_without_tokens_use_whatever_majors_are_kept(framework, majors):
+    for tokens in (32, 8, 0, 0, 32):
+        values = np.ones((64, tokens)), np.ones((tokens, 32))
+        a, b = (framework.tensor(v, "bfloat16") for v in values)
+        if majors[0] == "m":
+            a = framework.tensor(np.ones((tokens, 64)), "bfloat16").T
+        if majors[1] == "k":
+            b = framework.tensor(np.ones((32, tokens)), "bfloat16").T
+        offsets = framework.tensor(np.array([tokens // 2, tokens]), "int32")
+        result = wrapper(a, b, None, None, offsets)["wgrad_tensor"]
+        assert (framework.to_numpy(result) == tokens // 2).all()
+        assert len(CACHE) == 1
+
+
+def test_fp8_calls_of_few_tokens_share_an_operator(framework):
+    for counts in ([256, 384], [0, 1], [0, 0], [32, 32]):
+        case = drop_in.call(framework, np.random.default_rng(14), "mxfp8", counts)
+        result = wrapper(**case["tensors"], sf_vec_size=32)
+        check(framework, result["wgrad_tensor"], case["expected"])
+        assert len(CACHE) == 1
+
+
+def test_flat_scales_share_the_operator_of_2d_ones(framework):
+    for counts in (drop_in.GROUPS, drop_in.OTHER_GROUPS):
+        case = drop_in.call(framework, np.random.default_rng(15), "mxfp8", counts)
+        flat = {name: case["tensors"][name].reshape(-1) for name in ("sfa_tensor", "sfb_tensor")}
+        for tensors in (case["tensors"], {**case["tensors"], **flat}):
+            result = wrapper(**tensors, sf_vec_size=32)
+            check(framework, result["wgrad_tensor"], case["expected"])
+            assert len(CACHE) == 1
+
+
+def test_an_execute_put_in_its_place_gets_keywords(framework, monkeypatch):
+    seen = []
+    put = lambda self, **given: seen.append(given)  # noqa: E731
+    monkeypatch.setattr(wgrad.GroupedGemmWgradSm100, "execute", put)
+    tensors = small(framework, [8, 16])
+    wrapper(*tensors)
+    assert seen[0]["a_tensor"] is tensors[0] and seen[0]["offsets_tensor"] is tensors[4]
+
+
+def test_a_compile_put_in_its_place_leaves_nothing_compiled(framework, monkeypatch):
+    monkeypatch.setattr(wgrad.GroupedGemmWgradSm100, "compile", lambda self: None)
+    with pytest.raises(RuntimeError, match=r"not compiled; call compile\(\) first"):
+        wrapper(*small(framework, [8, 16]))
 
 
 def test_another_input_order_is_another_operator(framework, counting):
