@@ -276,14 +276,16 @@ def untouched(outs: list[torch.Tensor]) -> bool:
     return all(bool(out.isnan().all()) for out in outs)
 
 
-def test_a_pointer_table_is_recorded_on_the_launch_stream():
+@pytest.mark.parametrize("kind", ["torch", "integer"])
+def test_a_pointer_table_is_recorded_on_the_launch_stream(kind):
     """torch must not give its memory away before the stream gets there."""
     case = make([64, 3, 128], 128, 256)
     outs, table = one_by_one(case.output())
     operator = case.operator(outs[0])
     side = torch.cuda.Stream()
     call = lambda: operator.execute(  # noqa: E731
-        *case.drop_in(), wgrad_ptrs=table, current_stream=side
+        *case.drop_in(), wgrad_ptrs=table,
+        current_stream=side if kind == "torch" else side.cuda_stream,
     )
     call()
     busy = poisoned_behind_work(outs, side)
