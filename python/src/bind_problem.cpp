@@ -53,6 +53,10 @@ void init(Problem* self, std::int64_t experts, std::int64_t m, std::int64_t n, s
   new (self) Problem(p);
 }
 
+ScaleSpec scales_or_default(const Problem& p) {
+  return p.scales.value_or(ScaleSpec{});
+}
+
 std::string repr(const Problem& p) {
   std::string text = "Problem(experts=" + std::to_string(p.experts) + ", m=" + std::to_string(p.m) +
                      ", n=" + std::to_string(p.n) + ", tokens=" + std::to_string(p.tokens) +
@@ -76,8 +80,13 @@ experts, m, n: E, M, N, the same in every call; tokens: T to plan for.
 a_dtype, b_dtype: 'bfloat16', 'float16', 'float8_e4m3fn', 'float8_e5m2' or 'float4_e2m1fn_x2';
     b_dtype None: as a_dtype.
 a_major, b_major: 'k' (tokens contiguous) or 'mn' (features contiguous).
-scale_dtype: None, 'float8_e8m0fnu' or 'float8_e4m3fn'; sf_vec_size: 32 or 16.
-wgrad_expert_stride, wgrad_row_pitch: elements; 0: packed.
+input_order: 'tensor2d' or 'tensor_ragged' (K-contiguous expert blocks, one after another).
+scale_dtype: None, 'float8_e8m0fnu' or 'float8_e4m3fn'. With scale factors, sf_vec_size: 32 or 16
+    tokens a factor; scale_layout: 'swizzled' or 'compact'; global_scale: whether each expert has one.
+wgrad_dtype: 'bfloat16', 'float16' or 'float32'; acc_dtype: 'float32'.
+output_mode: 'dense' or 'discrete'; wgrad_expert_stride, wgrad_row_pitch: elements; 0: packed.
+accumulate: whether the result is added to the output.
+mma_tiler_mn, cluster_shape_mn: the GPU kernel's tile; (256, 256) and None leave the choice to wgrad.
 
 Raises ValueError for a name that is none of these; whether the problem can run is support()'s
 to say.)";
@@ -120,6 +129,37 @@ void bind_problem(nb::module_& module) {
       .def_prop_ro(
           "output_mode", [](const Problem& p) { return spell(p.output_mode); },
           "'dense' or 'discrete'")
+      .def_prop_ro(
+          "scale_dtype",
+          [](const Problem& p) {
+            return p.scales ? std::optional(name(p.scales->dtype)) : std::nullopt;
+          },
+          "dtype of the scale factors; None: there are none")
+      .def_prop_ro(
+          "sf_vec_size", [](const Problem& p) { return scales_or_default(p).vec_size; },
+          "tokens a scale factor covers")
+      .def_prop_ro(
+          "scale_layout", [](const Problem& p) { return spell(scales_or_default(p).layout); },
+          "'swizzled' or 'compact'")
+      .def_prop_ro(
+          "global_scale", [](const Problem& p) { return scales_or_default(p).global_scale; },
+          "whether each expert has one, on either side")
+      .def_prop_ro(
+          "acc_dtype", [](const Problem& p) { return name(p.acc_dtype); },
+          "dtype that products are summed in")
+      .def_prop_ro(
+          "mma_tiler_mn",
+          [](const Problem& p) {
+            return Pair{p.tiling.tile_m, p.tiling.tile_n};
+          },
+          "the GPU kernel's tile; (256, 256): wgrad chooses")
+      .def_prop_ro(
+          "cluster_shape_mn",
+          [](const Problem& p) -> std::optional<Pair> {
+            if (p.tiling.cluster_m == 0) return std::nullopt;
+            return Pair{p.tiling.cluster_m, p.tiling.cluster_n};
+          },
+          "None: wgrad chooses")
       .def_prop_ro(
           "format",
           [](const Problem& p) -> std::optional<Text> {

@@ -8,8 +8,19 @@ from typing import Any
 from . import _core
 from ._options import backend_name, options
 from ._refusals import refuse
+from .natural import grouped_wgrad
 from .quantize import Quantized, packed, unwrap
 
+_ARGUMENTS = inspect.signature(grouped_wgrad)
+_OPERANDS = (
+    "x",
+    "dy",
+    "x_scale",
+    "dy_scale",
+    "x_global_scale",
+    "dy_global_scale",
+    "compact_scales",
+)
 
 _FIELDS = (
     "described by the fields of Problem: experts, m, n and tokens, integers of 64 bits, and any of "
@@ -98,57 +109,38 @@ def _read(
         if dy is not None or offsets is not None or fields:
             raise refuse("x", "a Problem", "the only argument besides device and backend")
         return None, x
-    for name in fields.keys() - inspect.signature(_sample).parameters.keys():
+    for name in fields.keys() - _ARGUMENTS.parameters.keys():
         raise refuse(name, "given", "left out: grouped_wgrad has no such argument")
     contract = _sample(x, dy, offsets, backend=backend, **fields)
     return contract, contract.problem
 
 
-def _sample(
-    x: Any,
-    dy: Any,
-    offsets: Any,
-    out: Any = None,
-    accumulate: bool = False,
-    *,
-    out_dtype: Any = None,
-    x_scale: Any = None,
-    dy_scale: Any = None,
-    x_global_scale: Any = None,
-    dy_global_scale: Any = None,
-    sf_vec_size: int | None = None,
-    compact_scales: bool = False,
-    input_order: Any = "tensor2d",
-    acc_dtype: Any = None,
-    mma_tiler_mn: tuple[int, int] = (256, 256),
-    cluster_shape_mn: tuple[int, int] | None = None,
-    backend: str | None = None,
-    validate_device_data: bool = False,
-    sm_limit: int | None = None,
-    stream: Any = None,
-    workspace: Any = None,
-) -> _core.Contract:
-    """Of grouped_wgrad's arguments; the last two are a call's own and change no answer."""
-    del stream, workspace
+def _sample(*args: Any, **kwargs: Any) -> _core.Contract:
+    """Of grouped_wgrad's arguments; stream and workspace are a call's own and change no answer."""
+    bound = _ARGUMENTS.bind(*args, **kwargs)
+    bound.apply_defaults()
+    of = bound.arguments
+    x, dy, x_scale, dy_scale, x_global_scale, dy_global_scale, compact = map(of.get, _OPERANDS)
     if isinstance(x, Quantized) or isinstance(dy, Quantized):
-        x, dy, x_scale, dy_scale, x_global_scale, dy_global_scale, compact_scales = unwrap(
-            x, dy, x_scale, dy_scale, x_global_scale, dy_global_scale, compact_scales
+        x, dy, x_scale, dy_scale, x_global_scale, dy_global_scale, compact = unwrap(
+            x, dy, x_scale, dy_scale, x_global_scale, dy_global_scale, compact
         )
     chosen = options(
-        mma_tiler_mn,
-        cluster_shape_mn,
-        sf_vec_size,
-        input_order,
-        accumulate,
-        out_dtype,
-        acc_dtype,
+        of["mma_tiler_mn"],
+        of["cluster_shape_mn"],
+        of["sf_vec_size"],
+        of["input_order"],
+        of["accumulate"],
+        of["out_dtype"],
+        of["acc_dtype"],
         None,
-        compact_scales,
-        backend,
-        validate_device_data,
-        sm_limit,
+        compact,
+        of["backend"],
+        of["validate_device_data"],
+        of["sm_limit"],
         True,
     )
+    out = of["out"]
     separate = isinstance(out, (list, tuple))
     return _core.describe(
         _core.Api.NATURAL,
@@ -156,7 +148,7 @@ def _sample(
         packed(dy),
         x_scale,
         dy_scale,
-        offsets,
+        of["offsets"],
         None if separate else out,
         out if separate else None,
         x_global_scale,

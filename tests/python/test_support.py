@@ -30,6 +30,24 @@ def test_yes_in_three_spellings():
         assert answer and answer.reasons == [] and str(answer) == "supported"
 
 
+def test_a_problem_tells_all_that_it_was_given():
+    given = {
+        "experts": 3, "m": 64, "n": 128, "tokens": 96, "a_dtype": "float4_e2m1fn_x2",
+        "b_dtype": "float8_e5m2", "a_major": "k", "b_major": "k", "input_order": "tensor_ragged",
+        "scale_dtype": "float8_e4m3fn", "sf_vec_size": 16, "scale_layout": "compact",
+        "global_scale": True, "wgrad_dtype": "float16", "acc_dtype": "float16",
+        "output_mode": "discrete", "wgrad_expert_stride": 10000, "wgrad_row_pitch": 136,
+        "accumulate": True, "mma_tiler_mn": (128, 64), "cluster_shape_mn": (4, 1),
+    }  # fmt: skip
+    p = wgrad.Problem(**given)
+    assert {name: getattr(p, name) for name in given} == given
+    for name in given:
+        assert name in wgrad.Problem.__doc__
+    plain = problem()
+    assert plain.scale_dtype is None and plain.cluster_shape_mn is None
+    assert plain.mma_tiler_mn == (256, 256) and plain.acc_dtype == "float32"
+
+
 @pytest.mark.parametrize("width", [7, 48])
 @pytest.mark.parametrize("major", ["mn", "k"])
 def test_strides_of_samples_count(width, major):

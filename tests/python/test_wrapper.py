@@ -194,6 +194,7 @@ def test_calls_without_tokens_use_whatever_majors_are_kept(framework, majors):
         assert len(CACHE) == 1
 
 
+@pytest.mark.block_scaled
 def test_fp8_calls_of_few_tokens_share_an_operator(framework):
     for counts in ([256, 384], [0, 1], [0, 0], [32, 32]):
         case = drop_in.call(framework, np.random.default_rng(14), "mxfp8", counts)
@@ -202,6 +203,7 @@ def test_fp8_calls_of_few_tokens_share_an_operator(framework):
         assert len(CACHE) == 1
 
 
+@pytest.mark.block_scaled
 def test_flat_scales_share_the_operator_of_2d_ones(framework):
     for counts in (drop_in.GROUPS, drop_in.OTHER_GROUPS):
         case = drop_in.call(framework, np.random.default_rng(15), "mxfp8", counts)
