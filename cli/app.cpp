@@ -64,7 +64,7 @@ int run_app(const std::vector<std::string>& arguments, std::ostream& out, std::o
   add_explain_command(app, command, out);
   add_info_command(app, command, out);
   add_precompile_command(app, command, out, err);
-  add_trace_command(app, command, out);
+  add_trace_command(app, command, out, err);
 
   const auto parse = [&] {
     check_command(app, arguments);

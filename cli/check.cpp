@@ -85,6 +85,11 @@ CheckResult check(const Workload& workload, std::int64_t samples, std::uint64_t 
   return judge.result;
 }
 
+std::string checked_text(std::int64_t samples) {
+  return fmt::format("{} element{} checked against plain loops in double", samples,
+                     samples == 1 ? "" : "s");
+}
+
 std::string error_bound_text() {
   return "error: |got - exact| / sum|a*b| over sampled elements; allowed: (4 + 2*sqrt(k_e)) * "
          "2^-23, "

@@ -23,6 +23,9 @@ struct CheckResult {
 /// element for left-over poison.
 CheckResult check(const Workload& workload, std::int64_t samples, std::uint64_t seed);
 
+/// "... elements checked against plain loops in double".
+std::string checked_text(std::int64_t samples);
+
 /// The bound in words.
 std::string error_bound_text();
 

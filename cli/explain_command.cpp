@@ -12,6 +12,7 @@
 
 #include "cli/app.hpp"
 #include "cli/gpu_by_name.hpp"
+#include "cli/numbers.hpp"
 #include "cli/problem_flags.hpp"
 #include "cli/scaling.hpp"
 #include "cli/table.hpp"
@@ -40,7 +41,9 @@ DeviceSpec device_of(const ExplainFlags& flags) {
   if (!cpu && flags.threads > 0) {
     throw ValueError(fmt::format("wgrad: --threads is for a CPU; --device is {}", flags.device));
   }
-  DeviceSpec device = cpu ? cpu_device() : gpu_by_name(flags.device);
+  DeviceSpec device = cpu                      ? cpu_device()
+                      : flags.device == "cuda" ? cuda_device(0)
+                                               : gpu_by_name(flags.device);
   if (flags.threads > 0) device.threads = flags.threads;
   if (flags.sms > 0) device.sm_count = flags.sms;
   device.sm_limit = flags.sm_limit;
@@ -139,12 +142,12 @@ void add_explain_command(CLI::App& app, std::function<int()>& command, std::ostr
   const auto flags = std::make_shared<ExplainFlags>();
   CLI::App* sub = app.add_subcommand("explain", "Show what the planner chooses, and why");
   add_problem_flags(*sub, flags->problem);
-  sub->add_option("--device", flags->device, "cpu (this machine), or sm90 or sm100 by hand")
-      ->check(CLI::IsMember({"cpu", "sm90", "sm100"}));
-  sub->add_option("--sms", flags->sms, "Multiprocessors of the GPU")->check(CLI::PositiveNumber);
-  sub->add_option("--sm-limit", flags->sm_limit, "Multiprocessors a launch may use")
-      ->check(CLI::PositiveNumber);
-  sub->add_option("--threads", flags->threads, "Threads of the CPU")->check(CLI::PositiveNumber);
+  sub->add_option("--device", flags->device,
+                  "cpu or cuda of this machine (its first GPU), or sm90 or sm100 by hand")
+      ->check(CLI::IsMember({"cpu", "cuda", "sm90", "sm100"}));
+  add_number(*sub, "--sms", flags->sms, 1, "Multiprocessors of the GPU");
+  add_number(*sub, "--sm-limit", flags->sm_limit, 1, "Multiprocessors a launch may use");
+  add_number(*sub, "--threads", flags->threads, 1, "Threads of the CPU");
   sub->add_flag("--json", flags->json, "JSON instead of a table");
   sub->callback([&command, flags, &out] { command = [flags, &out] { return run(*flags, out); }; });
 }

@@ -1,17 +1,18 @@
 #include "cli/gpu_by_name.hpp"
 
+#include "wgrad/precompile.hpp"
+
 namespace wgrad::cli {
 
 DeviceSpec gpu_by_name(const std::string& name) {
-  const bool hopper = name == "sm90";
-  DeviceSpec d;
-  d.kind = DeviceKind::kCuda;
-  d.name = hopper ? "sm90 (as an H200)" : "sm100 (as a B200)";
-  d.arch = hopper ? 90 : 100;
-  d.sm_count = hopper ? 132 : 148;
-  d.smem_bytes = 227LL * 1024;
-  d.l2_bytes = (hopper ? 50LL : 126LL) * 1024 * 1024;
-  return d;
+  DeviceSpec device = typical_cuda_device(90);
+  device.name = "sm90 (as an H200)";
+  if (name == "sm90") return device;
+  device.name = "sm100 (as a B200)";
+  device.arch = 100;
+  device.sm_count = 148;
+  device.l2_bytes = std::int64_t{126} << 20;
+  return device;
 }
 
 }  // namespace wgrad::cli

@@ -9,9 +9,10 @@
 #include <vector>
 
 #include "cli/app.hpp"
-#include "cli/table.hpp"
+#include "cli/place.hpp"
 #include "wgrad/device_spec.hpp"
 #include "wgrad/explain.hpp"
+#include "wgrad/support.hpp"
 #include "wgrad/toolchain.hpp"
 
 namespace wgrad::cli {
@@ -35,13 +36,21 @@ CudaAnswer ask_cuda() {
   return answer;
 }
 
-/// Names of the backends that would compute a small problem on `device`, unasked or on request.
-std::vector<std::string> backends_on(const DeviceSpec& device, bool on_request) {
+Problem small_problem() {
   Problem p;
   p.experts = 1;
   p.m = p.n = p.tokens = 128;
+  return p;
+}
+
+bool emulates_a_gpu() {
+  return static_cast<bool>(check_support(small_problem(), emulated_device(0), "emu"));
+}
+
+/// Names of the backends that would compute a small problem on `device`, unasked or on request.
+std::vector<std::string> backends_on(const DeviceSpec& device, bool on_request) {
   std::vector<std::string> names;
-  for (const Candidate& c : explain(p, device).candidates) {
+  for (const Candidate& c : explain(small_problem(), device).candidates) {
     const bool repeated = !names.empty() && names.back() == c.backend;
     if (c.reasons.empty() && c.on_request == on_request && !repeated) names.push_back(c.backend);
   }
@@ -69,6 +78,7 @@ void print_json(const DeviceSpec& cpu, const CudaAnswer& cuda, std::ostream& out
                                {"onednn", tools.onednn},
                                {"onednn_compiled", tools.onednn_compiled},
                                {"onednn_isa", tools.onednn_isa}}},
+                             {"emulated_gpu", emulates_a_gpu()},
                              {"cuda", {{"devices", nlohmann::json::array()}}}};
   for (const DeviceSpec& d : cuda.devices) document["cuda"]["devices"].push_back(cuda_json(d));
   if (!cuda.why_none.empty()) document["cuda"]["why_none"] = cuda.why_none;
@@ -98,6 +108,7 @@ void print_text(const DeviceSpec& cpu, const CudaAnswer& cuda, std::ostream& out
       WGRAD_VERSION, cpu.name, cpu.threads, yes_no(cpu.avx512_bf16), yes_no(cpu.amx_bf16),
       onednn_text(tools), fmt::join(backends_on(cpu, false), ", "),
       fmt::join(backends_on(cpu, true), ", "));
+  out << fmt::format("emulated GPU  {}\n", yes_no(emulates_a_gpu()));
   if (!cuda.why_none.empty()) out << "cuda          none: " << cuda.why_none << '\n';
   for (std::size_t i = 0; i < cuda.devices.size(); ++i) {
     const DeviceSpec& d = cuda.devices[i];

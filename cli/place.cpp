@@ -8,14 +8,14 @@ namespace {
 
 constexpr int kEmulatedSms = 2;
 
+}  // namespace
+
 DeviceSpec emulated_device(int sms) {
   DeviceSpec device = gpu_by_name("sm90");
   device.name = "emulated " + device.name;
   device.sm_count = sms > 0 ? sms : kEmulatedSms;
   return device;
 }
-
-}  // namespace
 
 Place place_of(const PlaceChoice& choice) {
   if (choice.backend == "cuda") return {cuda_device(choice.gpu), cuda_memory(choice.gpu)};

@@ -21,6 +21,9 @@ struct Place {
   std::unique_ptr<Memory> memory;
 };
 
+/// The device that `--backend emu` computes on, with `sms` multiprocessors; 0: two.
+DeviceSpec emulated_device(int sms);
+
 /// Throws RuntimeError without a CUDA driver, ValueError for a CUDA device that is not there.
 Place place_of(const PlaceChoice& choice);
 

@@ -9,6 +9,7 @@
 #include <functional>
 
 #include "bench/token_counts.hpp"
+#include "cli/numbers.hpp"
 #include "wgrad/errors.hpp"
 
 namespace wgrad::cli {
@@ -84,39 +85,17 @@ ShapeChoice by_hand(const ProblemFlags& f) {
   return choice;
 }
 
-/// The whole numbers that `text`, the value of `flag`, has between commas: `count` of them, or any
-/// number where it is 0.
-template <typename Number>
-std::vector<Number> numbers(const char* flag, const std::string& text, const char* need,
-                            std::size_t count = 0) {
-  std::vector<Number> out;
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  for (;; ++at) {
-    Number value{};
-    const auto [read, error] = std::from_chars(at, end, value);
-    const bool good = error == std::errc{} && (read == end || *read == ',');
-    if (good) out.push_back(value);
-    if (good && read != end) {
-      at = read;
-    } else if (good && (count == 0 || out.size() == count)) {
-      return out;
-    } else {
-      throw ValueError(fmt::format("wgrad: {} is '{}'; it must be {}", flag, text, need));
-    }
-  }
-}
-
 }  // namespace
 
-void add_problem_flags(CLI::App& app, ProblemFlags& f) {
-  app.add_option("shapes", f.names, "Names from the shapes file, or 'all' (the default)");
+void add_problem_flags(CLI::App& app, ProblemFlags& f, const char* shapes) {
+  app.add_option("shapes", f.names, shapes);
   app.add_option("--shapes-file", f.shapes_file, "A shapes file instead of the built-in one");
   const std::string hand = "A shape by hand";
-  app.add_option("--experts", f.experts, "E")->group(hand)->check(CLI::PositiveNumber);
-  app.add_option("--m", f.m, "Hidden size")->group(hand)->check(CLI::PositiveNumber);
-  app.add_option("--n", f.n, "Intermediate size")->group(hand)->check(CLI::PositiveNumber);
-  app.add_option("--tokens", f.tokens, "T")->group(hand)->check(CLI::NonNegativeNumber);
+  const std::int64_t one = 1;
+  add_number(app, "--experts", f.experts, one, "E")->group(hand);
+  add_number(app, "--m", f.m, one, "Hidden size")->group(hand);
+  add_number(app, "--n", f.n, one, "Intermediate size")->group(hand);
+  add_number(app, "--tokens", f.tokens, one - 1, "T")->group(hand);
   app.add_option("--distribution", f.distribution, "How tokens spread over experts (even)")
       ->group(hand)
       ->check(CLI::IsMember({"even", "jitter", "zipf", "hot"}));

@@ -1,4 +1,4 @@
-// The flags that `run` and `explain` share: which shapes, and which problem for each.
+// The flags that commands share: which shapes, and which problem for each.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -36,7 +36,9 @@ struct ProblemFlags {
   std::uint64_t seed = 1;
 };
 
-void add_problem_flags(CLI::App& app, ProblemFlags& flags);
+/// `shapes`: what --help says of the names.
+void add_problem_flags(CLI::App& app, ProblemFlags& flags,
+                       const char* shapes = "Names from the shapes file, or 'all' (the default)");
 
 /// A shape to work on; `counts` only where they were given by hand.
 struct ShapeChoice {

@@ -7,6 +7,7 @@
 
 #include "bench/token_counts.hpp"
 #include "cli/measure.hpp"
+#include "cli/numbers.hpp"
 #include "cli/place.hpp"
 #include "cli/progress.hpp"
 #include "cli/run_report.hpp"
@@ -78,13 +79,11 @@ void add_run_command(CLI::App& app, std::function<int()>& command, std::ostream&
   add_problem_flags(*sub, flags->problem);
   sub->add_option("--backend", flags->backend,
                   "cpu (where built, the default), reference, cuda, or emu (an emulated GPU)");
-  sub->add_option("--gpu", flags->gpu, "Ordinal of the CUDA device (0)")
-      ->check(CLI::NonNegativeNumber);
-  sub->add_option("--threads", flags->threads, "CPU threads (all)")->check(CLI::PositiveNumber);
-  sub->add_option("--repeat", flags->repeat, "Timed runs of each shape (5)")
-      ->check(CLI::PositiveNumber);
-  sub->add_option("--samples", flags->samples, "Elements of each shape to check, at least (512)")
-      ->check(CLI::PositiveNumber);
+  add_number(*sub, "--gpu", flags->gpu, 0, "Ordinal of the CUDA device (0)");
+  add_number(*sub, "--threads", flags->threads, 1, "CPU threads (all)");
+  add_number(*sub, "--repeat", flags->repeat, 1, "Timed runs of each shape (5)");
+  add_number(*sub, "--samples", flags->samples, std::int64_t{1},
+             "Elements of each shape to check, at least (512)");
   sub->add_flag("--json", flags->json, "JSON instead of a table");
   sub->footer(
       "Exit code: 0 right, 1 a result is wrong, 2 a bad argument, 3 cannot run here or cannot "

@@ -55,9 +55,8 @@ void print_notes(const RunFlags& flags, const std::vector<Row>& rows, const Devi
     out << scaling_rule(flags.backend, device.threads) << '\n';
   }
   out << error_bound_text() << '\n'
-      << fmt::format(
-             "{} element{} checked against plain loops in double; outputs held NaN before\n",
-             samples, samples == 1 ? "" : "s");
+      << fmt::format("{}; outputs held {} before\n", checked_text(samples),
+                     flags.problem.accumulate ? "random numbers" : "NaN");
 }
 
 nlohmann::json to_json(const Row& r) {

@@ -5,6 +5,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -20,6 +21,7 @@
 #include "bench/token_counts.hpp"
 #include "cli/app.hpp"
 #include "cli/check.hpp"
+#include "cli/numbers.hpp"
 #include "cli/place.hpp"
 #include "cli/problem_flags.hpp"
 #include "cli/scaling.hpp"
@@ -56,10 +58,12 @@ bench::Shape shape_of(const TraceFlags& flags, const ShapeChoice& choice) {
 }
 
 /// Before the run, which may take long.
-std::ofstream opened(const std::string& path) {
+std::ofstream opened(const char* flag, const std::string& path) {
+  errno = 0;
   std::ofstream file(path);
-  if (!file) throw ValueError(fmt::format("wgrad: {} cannot be written", path));
-  return file;
+  if (file) return file;
+  const std::string reason = errno != 0 ? ": " + std::generic_category().message(errno) : "";
+  throw RuntimeError(fmt::format("wgrad: {} {} cannot be written{}", flag, path, reason));
 }
 
 [[noreturn]] void refuse(const char* flag, std::string_view got, std::string_view need) {
@@ -116,10 +120,12 @@ std::vector<TraceSpan> of_warpgroup(const Timeline& timeline, int group) {
   return out;
 }
 
-/// Of the time that its record covers, the share that a warpgroup spends in each kind of span.
+/// Of the time that its record covers, the share that a warpgroup spends in each kind of span; one
+/// that lies within another counts in both.
 void print_shares(const Timeline& timeline, std::ostream& out) {
   constexpr std::string_view kNames[] = {"multiply",  "wait full", "wait turn", "mask",
                                          "wait ring", "write box", "finish"};
+  out << "shares of CTA 0's time; a wait within a multiplication counts in both:\n";
   for (int group = 0; group < 2; ++group) {
     const std::vector<TraceSpan> spans = of_warpgroup(timeline, group);
     std::map<int, double> begin, end;  // of each warp's record
@@ -139,15 +145,15 @@ void print_shares(const Timeline& timeline, std::ostream& out) {
   }
 }
 
-int run(const TraceFlags& flags, std::ostream& out) {
+int run(const TraceFlags& flags, std::ostream& out, std::ostream& err) {
   const std::vector<ShapeChoice> choices = chosen_shapes(flags.problem);
   if (choices.size() != 1) {
     throw ValueError("wgrad: trace takes one shape: a name, or sizes by hand");
   }
   if (!flags.picture.empty()) check_picture(flags);
-  std::ofstream json = opened(flags.timeline);
+  std::ofstream json = opened("--timeline", flags.timeline);
   std::ofstream picture;
-  if (!flags.picture.empty()) picture = opened(flags.picture);
+  if (!flags.picture.empty()) picture = opened("--picture", flags.picture);
   Place place = place_of({.backend = flags.backend, .sms = flags.sms});
   const bench::Shape shape = shape_of(flags, choices.front());
   const Problem problem = make_problem(flags.problem, shape);
@@ -181,36 +187,39 @@ int run(const TraceFlags& flags, std::ostream& out) {
                      timeline.spans.size(),
                      timeline.complete ? "" : "; some tracks had no room for all of theirs");
   print_shares(timeline, out);
-  if (flags.warmup > 0 && problem.accumulate) return kOk;
+  if (flags.warmup > 0 && problem.accumulate) {
+    out << "not checked: warm-up runs accumulate too\n";
+    return kOk;
+  }
   workload.fetch_outputs();
   const CheckResult result = check(workload, kSamples, flags.problem.seed);
+  out << checked_text(result.samples) << '\n';
   if (result.ok()) return kOk;
-  out << "the result is wrong\n";
+  err << fmt::format("wgrad: {}: {}\n", shape.name, result.failure);
   return kCheckFailed;
 }
 
 }  // namespace
 
-void add_trace_command(CLI::App& app, std::function<int()>& command, std::ostream& out) {
+void add_trace_command(CLI::App& app, std::function<int()>& command, std::ostream& out,
+                       std::ostream& err) {
   const auto flags = std::make_shared<TraceFlags>();
   CLI::App* sub =
       app.add_subcommand("trace", "Show who does what when in one run of the GPU kernel");
-  add_problem_flags(*sub, flags->problem);
+  add_problem_flags(*sub, flags->problem, "A name from the shapes file");
   sub->add_option("--backend", flags->backend,
                   "emu (the emulated GPU's modelled time), or cuda (device 0)")
       ->check(CLI::IsMember({"emu", "cuda"}));
-  sub->add_option("--sms", flags->sms, "Multiprocessors of the emulated GPU (2)")
-      ->check(CLI::PositiveNumber);
-  sub->add_option("--warmup", flags->warmup, "Runs before the one that is shown (0)")
-      ->check(CLI::NonNegativeNumber);
+  add_number(*sub, "--sms", flags->sms, 1, "Multiprocessors of the emulated GPU (2)");
+  add_number(*sub, "--warmup", flags->warmup, 0, "Runs before the one that is shown (0)");
   sub->add_option("--timeline", flags->timeline, "File for ui.perfetto.dev (trace.json)");
   CLI::Option* picture = sub->add_option("--picture", flags->picture, "SVG file of one CTA");
-  sub->add_option("--cta", flags->cta, "The picture's CTA (0)")
-      ->check(CLI::NonNegativeNumber)
-      ->needs(picture);
+  add_number(*sub, "--cta", flags->cta, 0, "The picture's CTA (0)")->needs(picture);
   sub->add_option("--from", flags->from, "Where the picture begins, in us (0)")->needs(picture);
   sub->add_option("--to", flags->to, "Where it ends (the end)")->needs(picture);
-  sub->callback([&command, flags, &out] { command = [flags, &out] { return run(*flags, out); }; });
+  sub->callback([&command, flags, &out, &err] {
+    command = [flags, &out, &err] { return run(*flags, out, err); };
+  });
 }
 
 }  // namespace wgrad::cli

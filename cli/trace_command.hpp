@@ -8,6 +8,7 @@
 namespace wgrad::cli {
 
 /// Adds the subcommand; parsing it sets `command`, whose value is the exit code.
-void add_trace_command(CLI::App& app, std::function<int()>& command, std::ostream& out);
+void add_trace_command(CLI::App& app, std::function<int()>& command, std::ostream& out,
+                       std::ostream& err);
 
 }  // namespace wgrad::cli

@@ -1,6 +1,6 @@
 # cmake -DROOT=<device folder> -DOUT=<file.cpp> -P EmbedDevice.cmake
 # Writes a C++ file that holds every device header as a string, under the name kernels include it by.
-file(GLOB_RECURSE headers RELATIVE "${ROOT}" "${ROOT}/wgrad/*.cuh" "${ROOT}/wgrad/*.hpp" "${ROOT}/wgrad/*.inc")
+file(GLOB_RECURSE headers RELATIVE "${ROOT}" "${ROOT}/wgrad/*.cuh" "${ROOT}/wgrad/*.hpp")
 list(FILTER headers EXCLUDE REGEX "/emu/")  # NVRTC never sees the emulated machine
 list(SORT headers)
 

@@ -11,8 +11,9 @@ namespace wgrad {
 double decode(DType dtype, std::uint32_t code) noexcept;
 
 /// The code nearest to `value`, ties to even. Beyond the largest finite value: infinity, where the
-/// dtype has one, else the largest finite value. kE8m0 takes the nearest power of two, and its NaN
-/// for values that are not positive.
+/// dtype has one, else the largest finite value. A NaN becomes the dtype's; in kE2m1, which has
+/// none, code 7 (6.0). kE8m0 takes the nearest power of two, and its NaN for values that are not
+/// positive.
 std::uint32_t encode(DType dtype, double value) noexcept;
 
 }  // namespace wgrad

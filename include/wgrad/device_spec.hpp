@@ -6,6 +6,7 @@
 
 namespace wgrad {
 
+/// What computes.
 enum class DeviceKind : std::uint8_t { kCpu, kCuda };
 
 /// Everything the planner may know of a device; no handles.
@@ -15,12 +16,12 @@ struct DeviceSpec {
   int arch = 0;      ///< CUDA compute capability times ten: 90, 100; 0 on a CPU
   int sm_count = 0;  ///< multiprocessors
   std::int64_t smem_bytes = 0;  ///< shared memory one CTA may use
-  std::int64_t l2_bytes = 0;
-  int threads = 1;           ///< CPU threads a run may use, 1 or more
-  bool avx512_bf16 = false;  ///< CPU multiplies bf16 pairs natively
-  bool amx_bf16 = false;     ///< CPU has bf16 tile multiplication
-  int sm_limit = 0;          ///< multiprocessors a launch may use, beside other kernels; 0: all; a
-                             ///< CPU's is 0
+  std::int64_t l2_bytes = 0;    ///< L2 cache: of the whole GPU, or of one core; 0: not known
+  int threads = 1;              ///< CPU threads a run may use, 1 or more
+  bool avx512_bf16 = false;     ///< CPU multiplies bf16 pairs natively
+  bool amx_bf16 = false;        ///< CPU has bf16 tile multiplication
+  int sm_limit = 0;  ///< multiprocessors a launch may use, beside other kernels; 0: all; a
+                     ///< CPU's is 0
 
   bool operator==(const DeviceSpec&) const = default;
 };

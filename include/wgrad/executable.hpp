@@ -31,10 +31,13 @@ struct PrepareOptions {
 
 /// A fault in device data that a run met: it computed without touching foreign memory.
 struct DeviceFault {
-  std::string what;         ///< "offsets decrease", "offset exceeds tokens", "null pointer", ...
-  std::int64_t expert = 0;  ///< the expert concerned
-  std::int64_t value = 0;   ///< the offending offset or address
-  std::int64_t limit = 0;   ///< the bound it broke; 0 where there is none
+  /// "offsets decrease", "offset is negative", "offset exceeds tokens", "null pointer in
+  /// wgrad_ptrs" or "misaligned pointer in wgrad_ptrs".
+  std::string what;
+  std::int64_t expert = 0;  ///< the expert concerned, from 0 to E - 1
+  std::int64_t value = 0;   ///< the offending offset (tokens) or address
+  std::int64_t limit = 0;   ///< the bound it broke: the offset before it, tokens, or the alignment
+                            ///< in bytes; 0 where there is none
 };
 
 /// A compiled operator: immutable, cheap to copy, safe to run from several threads at once. Moving
@@ -54,15 +57,21 @@ class Executable {
   void run(const Operands& operands) const;
 
   /// First device-data fault since prepare() or the last clear_fault(); nullopt when none was seen.
+  /// Waits for nothing: of a run on a GPU that has not ended, it may not be there yet. Always
+  /// nullopt on a CPU, where run() throws instead.
   std::optional<DeviceFault> fault() const;
+  /// Forgets it, for every copy of this operator. A run that has not ended may leave one
+  /// afterwards.
   void clear_fault() const;
 
   /// Device bytes a caller may hand over as Operands::workspace; at least 1.
   std::int64_t workspace_bytes() const noexcept;
+  /// What prepare() was given.
   const Problem& problem() const noexcept;
   /// Of a run prepared with PrepareOptions::trace, from a host copy of its workspace. Throws
   /// ValueError for an operator prepared without it, or too few bytes.
   Timeline timeline(std::span<const std::byte> workspace) const;
+  /// "cpu", "cuda", "emu" or "reference"; valid as long as a copy of this operator lives.
   std::string_view backend() const noexcept;
   /// The plan in one line: kernel, tile, stages, ...
   const std::string& plan() const noexcept;

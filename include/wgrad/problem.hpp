@@ -30,7 +30,8 @@ enum class OutputMode : std::uint8_t {
 /// How scale factors are stored.
 enum class ScaleLayout : std::uint8_t {
   kSwizzled,  ///< per expert, atoms of 128 rows x 4 columns in 512 bytes (see scale_layout.hpp)
-  kCompact,   ///< row-major (M, cols); expert e's columns follow those of e-1 without padding
+  kCompact,   ///< row-major (rows, cols), M rows for A and N for B; expert e's columns follow those
+              ///< of e-1 without padding
 };
 
 /// Scale factors of a block-scaled problem: one per `vec_size` tokens of a row.

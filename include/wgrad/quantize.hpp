@@ -12,10 +12,10 @@ namespace wgrad {
 /// One quantised operand. `elements` keeps the source's (rows, T) view: K-major packed for FP4;
 /// FP8 in the major that was asked for.
 struct QuantizedOperand {
-  std::vector<std::uint8_t> elements;
-  std::vector<std::uint8_t> scales;  ///< swizzled or compact, as asked
-  std::int64_t scale_cols = 0;
-  std::vector<float> global_scales;  ///< (E,), NVFP4 only
+  std::vector<std::uint8_t> elements;  ///< rows * T codes of 8 bits; FP4: rows * T / 2 bytes
+  std::vector<std::uint8_t> scales;    ///< swizzled or compact, as asked; scale_bytes() of them
+  std::int64_t scale_cols = 0;         ///< columns: Operands::sfa_cols, sfb_cols
+  std::vector<float> global_scales;    ///< (E,), NVFP4 only
 };
 
 /// Which power of two an MX block gets as its scale.

@@ -22,6 +22,8 @@ Magnitude magnitude(const Problem& problem, const Operands& operands, std::int64
                     std::int64_t i, std::int64_t j);
 
 /// Computes the whole problem into the outputs that `operands` names, one rounding to wgrad_dtype.
+/// Operands, offsets and wgrad_ptrs are host memory. Nothing is checked: `problem` and `operands`
+/// must follow the contract (the backend "reference" checks them first).
 void run(const Problem& problem, const Operands& operands);
 
 }  // namespace wgrad::reference

@@ -8,13 +8,15 @@
 
 namespace wgrad {
 
-constexpr std::int64_t kScaleAtomRows = 128;
-constexpr std::int64_t kScaleAtomCols = 4;
-constexpr std::int64_t kScaleAtomBytes = kScaleAtomRows * kScaleAtomCols;
+constexpr std::int64_t kScaleAtomRows = 128;  ///< rows of an atom
+constexpr std::int64_t kScaleAtomCols = 4;    ///< scale columns of an atom
+constexpr std::int64_t kScaleAtomBytes = kScaleAtomRows * kScaleAtomCols;  ///< one byte a scale
 
+/// a / b rounded up, for a >= 0 and b > 0.
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) noexcept {
   return (a + b - 1) / b;
 }
+/// The least multiple of b that is not below a, for a >= 0 and b > 0.
 constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) noexcept {
   return ceil_div(a, b) * b;
 }

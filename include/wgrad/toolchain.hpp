@@ -5,6 +5,7 @@
 
 namespace wgrad {
 
+/// What was found, and what was not. Versions are "major.minor" or longer.
 struct Toolchain {
   std::string driver;           ///< CUDA version of the NVIDIA driver, "12.4"; empty: none
   std::string driver_missing;   ///< why, in a sentence

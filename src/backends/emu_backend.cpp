@@ -13,27 +13,13 @@
 #include "plan/sm90_plan.hpp"
 #include "plan/sm90_timeline.hpp"
 #include "validate/data_rules.hpp"
+#include "validate/fault_text.hpp"
 #include "wgrad/errors.hpp"
 
 namespace wgrad::backends {
 namespace {
 
 constexpr std::string_view kName = "emu";
-
-const char* describe(shared::FaultKind kind) {
-  switch (kind) {
-    case shared::FaultKind::kOffsetDecreases:
-      return "offsets decrease";
-    case shared::FaultKind::kOffsetNegative:
-      return "offset is negative";
-    case shared::FaultKind::kOffsetBeyond:
-      return "offset exceeds tokens";
-    case shared::FaultKind::kPointerNull:
-      return "null pointer in wgrad_ptrs";
-    default:
-      return "misaligned pointer in wgrad_ptrs";
-  }
-}
 
 class EmulatedKernel final : public Kernel {
  public:
@@ -76,8 +62,8 @@ class EmulatedKernel final : public Kernel {
   void note(const shared::FaultRecord& record) const {
     const std::lock_guard lock(mutex_);
     if (fault_) return;
-    fault_ = DeviceFault{describe(static_cast<shared::FaultKind>(record.kind)), record.expert,
-                         record.value, record.limit};
+    fault_ = DeviceFault{validate::fault_text(static_cast<shared::FaultKind>(record.kind)),
+                         record.expert, record.value, record.limit};
   }
 
   EmuKernel kernel_;

@@ -1,5 +1,7 @@
 #include "core/parallel.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <atomic>
 #include <exception>
@@ -40,12 +42,19 @@ class Loop {
   std::exception_ptr error_;
 };
 
+/// In a container fewer than the machine's.
+int usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(CPU_COUNT(&set), 1);
+  return std::max(static_cast<int>(std::thread::hardware_concurrency()), 1);
+}
+
 }  // namespace
 
 int usable_threads() {
   const int wanted = read_environment().threads;
-  if (wanted > 0) return wanted;
-  return std::max(static_cast<int>(std::thread::hardware_concurrency()), 1);
+  return wanted > 0 ? wanted : usable_cores();
 }
 
 void parallel_for(std::int64_t count, int threads, const std::function<void(std::int64_t)>& body) {

@@ -6,7 +6,8 @@
 
 namespace wgrad::core {
 
-/// Threads this process may use: WGRAD_THREADS, else the cores it may run on; at least 1.
+/// Threads this process may use: WGRAD_THREADS, else the cores it may run on; at least 1. Throws
+/// ValueError where WGRAD_THREADS is no number.
 int usable_threads();
 
 /// Calls body(0) .. body(count - 1), each once, on up to `threads` threads, in no given order, and

@@ -1,12 +1,10 @@
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
 #include <string>
-#include <thread>
 
-#include "core/environment.hpp"
+#include "core/parallel.hpp"
 #include "wgrad/device_spec.hpp"
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -23,14 +21,6 @@ std::string cpu_name() {
     if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
   }
   return "CPU";
-}
-
-/// Cores this process may run on, which in a container are fewer than the machine's.
-int usable_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(CPU_COUNT(&set), 1);
-  return std::max(static_cast<int>(std::thread::hardware_concurrency()), 1);
 }
 
 #if defined(__x86_64__)
@@ -90,8 +80,7 @@ DeviceSpec cpu_device() {
   DeviceSpec device;
   device.kind = DeviceKind::kCpu;
   device.name = cpu_name();
-  const int wanted = core::read_environment().threads;
-  device.threads = wanted > 0 ? wanted : usable_cores();
+  device.threads = core::usable_threads();
   device.l2_bytes = l2_bytes();
   device.avx512_bf16 = has_avx512_bf16();
   device.amx_bf16 = has_amx_bf16();

@@ -10,7 +10,6 @@ namespace {
 
 /// Every loop of line_loops.hpp for one instruction set.
 struct LineTable {
-  const char* name;
   WidenLine widen[2];                    ///< [f16]
   ScaleAcross across[2];                 ///< [e5m2]
   ScaleAlong along[3];                   ///< [e4m3, e5m2, e2m1]
@@ -58,10 +57,9 @@ constexpr std::array<StoreLine, 3> stores() {
 }
 
 template <class Set>
-constexpr LineTable make_table(const char* name) {
+constexpr LineTable make_table() {
   using loops::Bf16In, loops::Bf16Out, loops::F16In, loops::F16Out, loops::F32Out;
   return {
-      name,
       {&Set::template widen<Bf16In>, &Set::template widen<F16In>},
       {&Set::template across<E4m3>, &Set::template across<E5m2>},
       {&Set::template along<E4m3>, &Set::template along<E5m2>, &Set::template along<E2m1>},
@@ -75,11 +73,11 @@ LineTable choose_table() {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
-    return make_table<Avx512>("avx512");
+    return make_table<Avx512>();
   }
-  if (__builtin_cpu_supports("avx2")) return make_table<Avx2>("avx2");
+  if (__builtin_cpu_supports("avx2")) return make_table<Avx2>();
 #endif
-  return make_table<Baseline>("baseline");
+  return make_table<Baseline>();
 }
 
 const LineTable& table() {
@@ -112,10 +110,6 @@ Scaling scaling_for(double factor) noexcept {
 StoreLine store_line(DType output, bool accumulate, Scaling scaling) {
   const int type = output == DType::kF32 ? 0 : output == DType::kBf16 ? 1 : 2;
   return table().store[type][accumulate ? 1 : 0][static_cast<std::size_t>(scaling)];
-}
-
-const char* line_instruction_set() {
-  return table().name;
 }
 
 }  // namespace wgrad::cpu

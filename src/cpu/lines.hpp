@@ -30,7 +30,4 @@ ScaleAcross scale_across(DType element);
 ScaleAlong scale_along(DType element);
 StoreLine store_line(DType output, bool accumulate, Scaling scaling);
 
-/// The instruction set in use: "avx512", "avx2" or "baseline".
-const char* line_instruction_set();
-
 }  // namespace wgrad::cpu

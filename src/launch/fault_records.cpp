@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "launch/driver.hpp"
+#include "validate/fault_text.hpp"
 
 namespace wgrad::launch {
 namespace {
@@ -12,23 +13,6 @@ using shared::FaultKind;
 using shared::FaultRecord;
 
 constexpr std::size_t kPageBytes = 65536;
-
-const char* text(FaultKind kind) {
-  switch (kind) {
-    case FaultKind::kOffsetDecreases:
-      return "offsets decrease";
-    case FaultKind::kOffsetNegative:
-      return "offset is negative";
-    case FaultKind::kOffsetBeyond:
-      return "offset exceeds tokens";
-    case FaultKind::kPointerNull:
-      return "null pointer in wgrad_ptrs";
-    case FaultKind::kPointerAlignment:
-      return "misaligned pointer in wgrad_ptrs";
-    default:
-      return "unknown fault";
-  }
-}
 
 FaultKind kind_of(FaultRecord& record) {
   return static_cast<FaultKind>(std::atomic_ref(record.kind).load(std::memory_order_acquire));
@@ -89,7 +73,7 @@ std::optional<DeviceFault> FaultRecords::first() const {
     FaultRecord& record = group_.host[device];
     const FaultKind kind = kind_of(record);
     if (kind == FaultKind::kNone) continue;
-    return DeviceFault{text(kind), record.expert, record.value, record.limit};
+    return DeviceFault{validate::fault_text(kind), record.expert, record.value, record.limit};
   }
   return std::nullopt;
 }

@@ -52,6 +52,9 @@ std::vector<Reason> operand_limits(const Problem& p, const Operands& o) {
     out.push_back(
         {"token-limit", "tokens", fmt::format("{}", o.tokens),
          fmt::format("at most {} for an MN-major operand on SM 9.0", plan::kSm90MaxTokens)});
+  } else if (o.tokens > plan::kSm90MaxExtent) {
+    out.push_back({"extent-limit", "tokens", fmt::format("{}", o.tokens),
+                   fmt::format("at most {} on SM 9.0", plan::kSm90MaxExtent)});
   }
   if (takes_map(p, p.a_major)) check_ld(out, "a leading dimension", p.a_major, map_ld_a(p, o));
   if (takes_map(p, p.b_major)) check_ld(out, "b leading dimension", p.b_major, map_ld_b(p, o));

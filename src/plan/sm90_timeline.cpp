@@ -22,9 +22,9 @@ constexpr double kNoWaitNs = 100;  // a wait that finds what it waits for, recor
 constexpr int kWarpThreads = 32;
 
 constexpr std::string_view kNames[] = {
-    "",          "",          "set up", "tile",     "wait empty", "copy",
-    "wait turn", "wait full", "mask",   "multiply", "wait parts", "send parts",
-    "wait ring", "write box", "finish", "load",     "multiply",   "store"};
+    "",          "",       "tile",     "wait empty", "copy",       "wait turn",
+    "wait full", "mask",   "multiply", "wait parts", "send parts", "wait ring",
+    "write box", "finish", "load",     "multiply",   "store"};
 
 std::vector<TraceTrack> warp_tracks(const Config& c) {
   std::vector<TraceTrack> tracks;

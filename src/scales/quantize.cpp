@@ -256,8 +256,8 @@ void check_packing(std::int64_t tokens, std::span<const std::int32_t> offsets,
     const std::int64_t count = offsets[e] - begin;
     if (count > 0 && (begin % 2 != 0 || (ragged && count % 2 != 0))) {
       refuse(fmt::format("expert {}", e), fmt::format("tokens {} to {}", begin, offsets[e]),
-             ragged ? "of an even count, beginning at an even token, for packed FP4"
-                    : "beginning at an even token for packed FP4");
+             ragged ? "a range of even length that begins at an even token, for packed FP4"
+                    : "a range that begins at an even token, for packed FP4");
     }
     begin = offsets[e];
   }

@@ -15,18 +15,18 @@ bool is_power_of_two(int v) {
   return v > 0 && (v & (v - 1)) == 0;
 }
 
-void check_at_least(Reasons& out, const char* field, std::int64_t got, std::int64_t least) {
-  if (got < least || got > kMaxTokens) {
+void check_extent(Reasons& out, const char* field, std::int64_t got, std::int64_t least) {
+  if (got < least || got > kMaxExtent) {
     out.push_back(
-        {"extent", field, fmt::format("{}", got), fmt::format("from {} to {}", least, kMaxTokens)});
+        {"extent", field, fmt::format("{}", got), fmt::format("from {} to {}", least, kMaxExtent)});
   }
 }
 
 void check_extents(Reasons& out, const Problem& p) {
-  check_at_least(out, "num_experts", p.experts, 1);
-  check_at_least(out, "m", p.m, 1);
-  check_at_least(out, "n", p.n, 1);
-  check_at_least(out, "tokens", p.tokens, 0);
+  check_extent(out, "num_experts", p.experts, 1);
+  check_extent(out, "m", p.m, 1);
+  check_extent(out, "n", p.n, 1);
+  check_extent(out, "tokens", p.tokens, 0);
 }
 
 void check_enumerators(Reasons& out, const Problem& p) {

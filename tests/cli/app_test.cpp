@@ -101,9 +101,12 @@ TEST(App, RefusesInWordsWithTheExitCodeOfABadArgument) {
       {"run --m 8 --n 8 --counts 3,4 --format mxfp4 --backend reference", "even"},
       {"run --shapes-file no-such-file", "no-such-file cannot be read"},
       {"run --shapes-file /dev/null", "the shapes file names no shape"},
-      {"trace --m 64 --n 64 --counts 64 --timeline /no/such/folder/t.json",
-       "/no/such/folder/t.json cannot be written"},
-      {"explain --device sm42", "--device: sm42 not in {cpu,sm90,sm100}"},
+      {"run --threads 0", "--threads is '0'; it must be a whole number from 1 to 2147483647"},
+      {"run --samples 1e3", "--samples is '1e3'; it must be a whole number from 1 to "},
+      {"run --gpu -1", "--gpu is '-1'; it must be a whole number from 0 to 2147483647"},
+      {"run --m 99999999999999999999", "--m is '99999999999999999999'; it must be a whole number"},
+      {"explain olmoe --device cuda --threads 4", "--threads is for a CPU; --device is cuda"},
+      {"explain --device sm42", "--device: sm42 not in {cpu,cuda,sm90,sm100}"},
       {"explain olmoe --sms 99", "--sms is for a GPU; --device is cpu"},
       {"explain olmoe --sm-limit 9", "--sm-limit is for a GPU; --device is cpu"},
       {"explain olmoe --device sm90 --threads 4", "--threads is for a CPU; --device is sm90"},
@@ -158,6 +161,30 @@ TEST(App, ExplainsForADeviceThatIsNotHere) {
   const auto document = nlohmann::json::parse(r.out);
   EXPECT_EQ(document.at("device"), "sm90 (as an H200)");
   EXPECT_EQ(document.at("shapes").at(0).at("m"), 4096);
+}
+
+TEST(App, ExplainsForTheFirstGpuOfTheMachine) {
+  const Ran r = ran("explain mixtral-8x7b --device cuda");
+  if (cuda_device_count() == 0) {
+    EXPECT_EQ(r.code, kCannotRun);
+    EXPECT_NE(r.err.find("CUDA"), std::string::npos) << r.err;
+    EXPECT_EQ(r.out, "");
+    return;
+  }
+  EXPECT_EQ(r.code, kOk) << r.err;
+  EXPECT_EQ(r.out.rfind("device: " + cuda_device(0).name + "\n", 0), 0U) << r.out;
+  EXPECT_NE(r.out.find(" cuda "), std::string::npos) << r.out;
+}
+
+TEST(App, InfoSaysWhetherAGpuCanBeEmulated) {
+#ifdef WGRAD_WITH_EMU
+  const bool emulated = true;
+#else
+  const bool emulated = false;
+#endif
+  EXPECT_NE(ran("info").out.find(emulated ? "\nemulated GPU  yes\n" : "\nemulated GPU  no\n"),
+            std::string::npos);
+  EXPECT_EQ(nlohmann::json::parse(ran("info --json").out).at("emulated_gpu"), emulated);
 }
 
 TEST(App, InfoNamesTheCpuAndSaysWhyThereIsNoGpu) {

@@ -107,6 +107,19 @@ TEST(TraceCommand, RefusesWhatThePictureCannotShow) {
   }
 }
 
+TEST(TraceCommand, SaysWhatItChecked) {
+  const Ran once = traced({"--timeline", "/dev/null", "--accumulate", "--out-dtype", "fp32"});
+  EXPECT_EQ(once.code, kOk) << once.err;
+  EXPECT_NE(once.out.find("\n256 elements checked against plain loops in double\n"),
+            std::string::npos)
+      << once.out;
+  const Ran more =
+      traced({"--timeline", "/dev/null", "--accumulate", "--out-dtype", "fp32", "--warmup", "1"});
+  EXPECT_EQ(more.code, kOk) << more.err;
+  EXPECT_NE(more.out.find("\nnot checked: warm-up runs accumulate too\n"), std::string::npos)
+      << more.out;
+}
+
 TEST(TraceCommand, WritesBothFiles) {
   const auto folder = std::filesystem::temp_directory_path();
   const std::string json = (folder / "wgrad_trace_test.json").string();
@@ -125,6 +138,20 @@ TEST(TraceCommand, WritesBothFiles) {
   std::filesystem::remove(svg);
 }
 #endif
+
+TEST(TraceCommand, NamesTheFlagOfAFileThatCannotBeOpened) {
+  const auto refusal = [](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"trace", "--m", "256", "--n", "256", "--counts", "64"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    std::ostringstream out, err;
+    EXPECT_EQ(run_app(arguments, out, err), kCannotRun) << err.str();
+    return err.str();
+  };
+  EXPECT_EQ(refusal({"--timeline", "/no/such/t.json"}),
+            "wgrad: --timeline /no/such/t.json cannot be written: No such file or directory\n");
+  EXPECT_EQ(refusal({"--timeline", "/dev/null", "--picture", "/no/such/t.svg"}),
+            "wgrad: --picture /no/such/t.svg cannot be written: No such file or directory\n");
+}
 
 TEST(TraceCommand, RefusesFilesAndFlagsThatContradictEachOther) {
   const auto refusal = [](const std::vector<std::string>& more) {

@@ -1,6 +1,8 @@
 #include "core/parallel.hpp"
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <stdlib.h>
 
 #include <stdexcept>
 
@@ -26,6 +28,26 @@ TEST(ParallelFor, GoesOnWithFewerThreadsWhereNoMoreCanBeStarted) {
     const test::FewThreads few(more);
     expect_each_once(100);
   }
+}
+
+TEST(UsableThreads, AreTheCoresThatTheProcessMayRunOn) {
+  // NOLINTBEGIN(concurrency-mt-unsafe): no other thread runs
+  ASSERT_EQ(unsetenv("WGRAD_THREADS"), 0);
+  cpu_set_t before;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  EXPECT_EQ(usable_threads(), CPU_COUNT(&before));
+  int first = 0;
+  while (CPU_ISSET(first, &before) == 0) ++first;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(first, &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+  EXPECT_EQ(usable_threads(), 1);
+  ASSERT_EQ(setenv("WGRAD_THREADS", "5", 1), 0);
+  EXPECT_EQ(usable_threads(), 5);
+  ASSERT_EQ(unsetenv("WGRAD_THREADS"), 0);
+  ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
+  // NOLINTEND(concurrency-mt-unsafe)
 }
 
 TEST(ParallelFor, RethrowsTheFirstException) {

@@ -416,6 +416,20 @@ TEST_F(LaunchTest, RefusesWhatNoMapCanHold) {
   EXPECT_EQ(fake_.launches.size(), 1U);
 }
 
+TEST_F(LaunchTest, RefusesMoreTokensThanTheKernelCounts) {
+  Problem p = plain();
+  p.a_major = p.b_major = Major::kK;
+  const auto op = prepare(p);
+  Operands o = operands(p);
+  o.a_ld = o.b_ld = (std::int64_t{1} << 31U);
+  o.tokens = plan::kSm90MaxExtent + 1;
+  EXPECT_EQ(message_of([&] { op.launch(o); }),
+            "wgrad: tokens is 2147483137; it must be at most 2147483136 on SM 9.0");
+  o.tokens -= 1;
+  op.launch(o);
+  EXPECT_EQ(fake_.launches.size(), 1U);
+}
+
 TEST_F(LaunchTest, RaggedKMajorOperandsTakeNoMap) {
   Problem p = plain();
   p.a_major = Major::kK;

@@ -333,9 +333,10 @@ TEST(Quantize, RefusesInWords) {
   fp4.element = DType::kE2m1;
 
   in.offsets = {11, 32};
-  EXPECT_EQ(message(in, fp4),
-            "wgrad: expert 1 is tokens 11 to 32; it must be beginning at an even token for packed "
-            "FP4");
+  EXPECT_EQ(
+      message(in, fp4),
+      "wgrad: expert 1 is tokens 11 to 32; it must be a range that begins at an even token, for "
+      "packed FP4");
   EXPECT_EQ(message(in, fp8), "no error");
   in.offsets = {20, 10};
   EXPECT_EQ(message(in, fp8),
@@ -358,9 +359,10 @@ TEST(Quantize, RefusesRaggedFp4ExpertsOfOddCounts) {
   Input in = random_input(4, {10, 33, 64}, 64, false, 6);
   const QuantizeSpec spec{
       .format = Format::kMxfp4, .element = DType::kE2m1, .input_order = InputOrder::kTensorRagged};
-  EXPECT_EQ(message(in, spec),
-            "wgrad: expert 1 is tokens 10 to 33; it must be of an even count, beginning at an even "
-            "token, for packed FP4");
+  EXPECT_EQ(
+      message(in, spec),
+      "wgrad: expert 1 is tokens 10 to 33; it must be a range of even length that begins at an "
+      "even token, for packed FP4");
 }
 
 TEST(Quantize, RefusesFormatsAndElementsThatItCannotWrite) {

@@ -10,7 +10,7 @@ struct Settings {
   std::int64_t cases = 300;  ///< WGRAD_TEST_CASES: how many seeds follow each other
   /// WGRAD_TEST_DIVISOR: how far the shapes file is scaled down; 1 is the whole size.
   std::int64_t divisor = 64;
-  bool emulate = false;  ///< WGRAD_TEST_EMU=1: the conformance suite runs on the emulated GPU too
+  bool emulate = false;  ///< WGRAD_TEST_EMU=1: conformance runs on the emulated GPU instead
 };
 
 Settings settings();

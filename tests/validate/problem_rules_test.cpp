@@ -131,7 +131,7 @@ TEST(ProblemRules, RefuseStridesThatNoAddressReaches) {
                   " elements; it must be from 0 to 288230376151711744 elements for E = 4");
   }
   EXPECT_EQ(
-      sentences(plain(), [](Problem& p) { p.experts = p.m = p.n = validate::kMaxTokens - 7; }),
+      sentences(plain(), [](Problem& p) { p.experts = p.m = p.n = validate::kMaxExtent - 7; }),
       "wgrad row pitch is 2147483640 elements; it must be from N to 536870914 elements for M "
       "= 2147483640");
 }
@@ -145,7 +145,7 @@ TEST(ProblemRules, AcceptTheLimitsThemselves) {
                       }),
             "");
   EXPECT_EQ(sentences(plain(), [](Problem& p) { p.tokens = validate::kMaxTokens; }), "");
-  EXPECT_EQ(sentences(plain(), [](Problem& p) { p.m = validate::kMaxTokens; }), "");
+  EXPECT_EQ(sentences(plain(), [](Problem& p) { p.m = validate::kMaxExtent; }), "");
   EXPECT_EQ(sentences(plain(),
                       [](Problem& p) {
                         p.experts = 1;

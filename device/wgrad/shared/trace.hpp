@@ -9,7 +9,6 @@ namespace wgrad::shared {
 enum class TraceKind : u32 {
   kNone = 0,
   kAnchor,     // begin: SM clock; end, detail: low and high half of the GPU's timer in ns
-  kSetUp,      // barriers, order of the experts
   kTile,       // a whole output tile; detail: its index
   kWaitEmpty,  // detail of this and the next ones: stage
   kCopy,
