@@ -12,6 +12,10 @@ struct Row {
 constexpr std::array kRows = {
     Row{"a", "sample_a", "a_tensor", "x"},
     Row{"b", "sample_b", "b_tensor", "dy"},
+    Row{"a_ld", "leading dimension of sample_a", "leading dimension of a_tensor",
+        "leading dimension of x"},
+    Row{"b_ld", "leading dimension of sample_b", "leading dimension of b_tensor",
+        "leading dimension of dy"},
     Row{"sfa", "sample_sfa", "sfa_tensor", "x_scale"},
     Row{"sfb", "sample_sfb", "sfb_tensor", "dy_scale"},
     Row{"offsets", "sample_offsets", "offsets_tensor", "offsets"},

@@ -56,8 +56,8 @@ std::vector<Reason> operand_limits(const Problem& p, const Operands& o) {
     out.push_back({"extent-limit", "tokens", fmt::format("{}", o.tokens),
                    fmt::format("at most {} on SM 9.0", plan::kSm90MaxExtent)});
   }
-  if (takes_map(p, p.a_major)) check_ld(out, "a leading dimension", p.a_major, map_ld_a(p, o));
-  if (takes_map(p, p.b_major)) check_ld(out, "b leading dimension", p.b_major, map_ld_b(p, o));
+  if (takes_map(p, p.a_major)) check_ld(out, "a_ld", p.a_major, map_ld_a(p, o));
+  if (takes_map(p, p.b_major)) check_ld(out, "b_ld", p.b_major, map_ld_b(p, o));
   return out;
 }
 

@@ -159,8 +159,8 @@ OperandView view_b(const Problem& p, const Operands& o) {
 
 void check_leading_dimensions(std::vector<Reason>& out, const Problem& p, const Operands& o) {
   if (o.tokens == 0) return;
-  check_ld(out, "a leading dimension", view_a(p, o), p.a_dtype);
-  check_ld(out, "b leading dimension", view_b(p, o), p.b_dtype);
+  check_ld(out, "a_ld", view_a(p, o), p.a_dtype);
+  check_ld(out, "b_ld", view_b(p, o), p.b_dtype);
 }
 
 void check_overlaps(std::vector<Reason>& out, const Problem& p, const Operands& o,

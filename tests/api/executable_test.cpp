@@ -106,7 +106,7 @@ TEST_P(ExecutableTest, RefusesOperandsBeforeAnyWork) {
             }),
             "wgrad: tokens is -4; it must be from 0 to 2147483647");
   EXPECT_EQ(refused([](Operands& o) { o.a_ld = 8; }),
-            "wgrad: a leading dimension is 8; it must be at least the contiguous extent 40");
+            "wgrad: a_ld is 8; it must be at least the contiguous extent 40");
 }
 
 TEST_P(ExecutableTest, RefusesHostDataBeforeAnyWork) {

@@ -176,11 +176,10 @@ TEST(Support, JudgesLeadingDimensionsWhereTheyAreKnown) {
   EXPECT_TRUE(check_support(p, host_spec(), "reference"));
   EXPECT_TRUE(check_support(p, host_spec(), "reference", {104, 8}));
   const Support packed = check_support(p, host_spec(), "reference", {});
-  EXPECT_EQ(
-      sentences(packed.reasons),
-      "a leading dimension is 100 elements (200 bytes); it must be a multiple of 16 bytes: pad "
-      "the contiguous axis\nb leading dimension is 7 elements (14 bytes); it must be a multiple "
-      "of 16 bytes: pad the contiguous axis");
+  EXPECT_EQ(sentences(packed.reasons),
+            "a_ld is 100 elements (200 bytes); it must be a multiple of 16 bytes: pad "
+            "the contiguous axis\nb_ld is 7 elements (14 bytes); it must be a multiple "
+            "of 16 bytes: pad the contiguous axis");
   p.tokens = 0;
   EXPECT_TRUE(check_support(p, host_spec(), "reference", {}));
 }

@@ -145,7 +145,7 @@ TEST_P(FieldFaults, F043_MisalignedStorageIsRefusedBeforeWork) {
   c.problem.a_major = Major::kK;
   c.counts = {1025};
   EXPECT_EQ(refusal(c, [](Operands& o) { o.a_ld = 1025; }),
-            "wgrad: a leading dimension is 1025 elements (2050 bytes); it must be a multiple of 16 "
+            "wgrad: a_ld is 1025 elements (2050 bytes); it must be a multiple of 16 "
             "bytes: pad the contiguous axis");
   ASSERT_TRUE(conforms(c)) << "rows padded to 1032";
 }

@@ -410,7 +410,7 @@ TEST_F(LaunchTest, RefusesWhatNoMapCanHold) {
   o.tokens = 640;
   o.a_ld = (std::int64_t{1} << 33);
   EXPECT_EQ(message_of([&] { op.launch(o); }),
-            "wgrad: a leading dimension is 8589934592; it must be at most 8589934584 on SM 9.0");
+            "wgrad: a_ld is 8589934592; it must be at most 8589934584 on SM 9.0");
   o.a_ld -= 8;
   op.launch(o);
   EXPECT_EQ(fake_.launches.size(), 1U);

@@ -194,7 +194,7 @@ REFUSED = {
     ),
     "FP4 begins": (
         {"offsets": np.array([9, 32], np.int32), "format": "mxfp4"},
-        "expert 1 is tokens 9 to 32; it must be beginning at an even token for packed FP4",
+        "expert 1 is tokens 9 to 32; it must be a range that begins at an even token, for packed FP4",
     ),
     "FP4 tokens": (
         {"x": np.ones((31, 16), np.float32), "offsets": np.array([8], np.int32), "format": "nvfp4"},

@@ -121,7 +121,7 @@ NATURAL = {
     ),
     "row pitch of x": (
         {"x": np.ones((T, M + 1), BF16)[:, :M]},
-        "x leading dimension is 17 elements (34 bytes); it must be a multiple of 16 bytes: pad the "
+        "leading dimension of x is 17 elements (34 bytes); it must be a multiple of 16 bytes: pad the "
         "contiguous axis",
     ),
     "unaligned x": ({"x": unaligned((T, M), BF16)}, "; it must be aligned to 16 bytes"),

@@ -137,26 +137,24 @@ TEST(OperandRules, RefuseTokenCountsOutOfRange) {
 
 TEST(OperandRules, RefuseLeadingDimensions) {
   EXPECT_EQ(sentences(plain(), [](Problem&, Operands& o) { o.a_ld = 63; }),
-            "a leading dimension is 63; it must be at least the contiguous extent 64");
+            "a_ld is 63; it must be at least the contiguous extent 64");
   EXPECT_EQ(sentences(plain(), [](Problem&, Operands& o) { o.b_ld = -48; }),
-            "b leading dimension is -48; it must be at least the contiguous extent 48");
-  EXPECT_EQ(
-      sentences(plain(), [](Problem&, Operands& o) { o.b_ld = 52; }),
-      "b leading dimension is 52 elements (104 bytes); it must be a multiple of 16 bytes: pad "
-      "the contiguous axis");
+            "b_ld is -48; it must be at least the contiguous extent 48");
+  EXPECT_EQ(sentences(plain(), [](Problem&, Operands& o) { o.b_ld = 52; }),
+            "b_ld is 52 elements (104 bytes); it must be a multiple of 16 bytes: pad "
+            "the contiguous axis");
   EXPECT_EQ(sentences(plain(), [](Problem& p, Operands&) { p.a_major = Major::kK; }),
-            "a leading dimension is 100 elements (200 bytes); it must be a multiple of 16 bytes: "
+            "a_ld is 100 elements (200 bytes); it must be a multiple of 16 bytes: "
             "pad the contiguous axis")
       << "packed rows of 100 tokens";
   EXPECT_EQ(sentences(plain(),
                       [](Problem&, Operands& o) {
                         o.a_ld = std::numeric_limits<std::int64_t>::max() / 8 * 8;
                       }),
-            "a leading dimension is 9223372036854775800; it must be at most 11529215046068469 for "
+            "a_ld is 9223372036854775800; it must be at most 11529215046068469 for "
             "100 rows");
-  EXPECT_EQ(
-      sentences(nvfp4(), [](Problem&, Operands& o) { o.a_ld = 101; }),
-      "a leading dimension is 101 elements; it must be even: packed FP4 rows are whole bytes");
+  EXPECT_EQ(sentences(nvfp4(), [](Problem&, Operands& o) { o.a_ld = 101; }),
+            "a_ld is 101 elements; it must be even: packed FP4 rows are whole bytes");
 }
 
 TEST(OperandRules, AcceptTheLimitsThemselves) {
