@@ -33,6 +33,11 @@ struct ExplainFlags {
   bool json = false;
 };
 
+DeviceSpec described(const std::string& device) {
+  if (device == "cpu") return cpu_device();
+  return device == "cuda" ? cuda_device(0) : gpu_by_name(device);
+}
+
 DeviceSpec device_of(const ExplainFlags& flags) {
   const bool cpu = flags.device == "cpu";
   if (cpu && flags.sms > 0) throw ValueError("wgrad: --sms is for a GPU; --device is cpu");
@@ -41,9 +46,7 @@ DeviceSpec device_of(const ExplainFlags& flags) {
   if (!cpu && flags.threads > 0) {
     throw ValueError(fmt::format("wgrad: --threads is for a CPU; --device is {}", flags.device));
   }
-  DeviceSpec device = cpu                      ? cpu_device()
-                      : flags.device == "cuda" ? cuda_device(0)
-                                               : gpu_by_name(flags.device);
+  DeviceSpec device = described(flags.device);
   if (flags.threads > 0) device.threads = flags.threads;
   if (flags.sms > 0) device.sm_count = flags.sms;
   device.sm_limit = flags.sm_limit;

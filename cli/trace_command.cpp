@@ -42,6 +42,7 @@ struct TraceFlags {
   int warmup = 0;
   std::string timeline = "trace.json";
   std::string picture;
+  bool has_picture = false;
   int cta = 0;
   double from = 0;
   std::optional<double> to;
@@ -150,10 +151,10 @@ int run(const TraceFlags& flags, std::ostream& out, std::ostream& err) {
   if (choices.size() != 1) {
     throw ValueError("wgrad: trace takes one shape: a name, or sizes by hand");
   }
-  if (!flags.picture.empty()) check_picture(flags);
+  if (flags.has_picture) check_picture(flags);
   std::ofstream json = opened("--timeline", flags.timeline);
   std::ofstream picture;
-  if (!flags.picture.empty()) picture = opened("--picture", flags.picture);
+  if (flags.has_picture) picture = opened("--picture", flags.picture);
   Place place = place_of({.backend = flags.backend, .sms = flags.sms});
   const bench::Shape shape = shape_of(flags, choices.front());
   const Problem problem = make_problem(flags.problem, shape);
@@ -217,7 +218,8 @@ void add_trace_command(CLI::App& app, std::function<int()>& command, std::ostrea
   add_number(*sub, "--cta", flags->cta, 0, "The picture's CTA (0)")->needs(picture);
   sub->add_option("--from", flags->from, "Where the picture begins, in us (0)")->needs(picture);
   sub->add_option("--to", flags->to, "Where it ends (the end)")->needs(picture);
-  sub->callback([&command, flags, &out, &err] {
+  sub->callback([&command, flags, picture, &out, &err] {
+    flags->has_picture = picture->count() > 0;
     command = [flags, &out, &err] { return run(*flags, out, err); };
   });
 }

@@ -55,9 +55,6 @@ void init_device(DeviceSpec* self, const std::string& kind, const std::string& l
     refuse({"choice", "kind", "'" + kind + "'", "'cpu' or 'cuda'"});
   }
   const DeviceKind device = kind == "cpu" ? DeviceKind::kCpu : DeviceKind::kCuda;
-  if (device == DeviceKind::kCpu && sm_limit != 0) {
-    refuse({"sm-limit", "sm_limit", std::to_string(sm_limit), "0: the device is a CPU"});
-  }
   new (self) DeviceSpec{device,   label,   arch,        sm_count, smem_bytes,
                         l2_bytes, threads, avx512_bf16, amx_bf16, sm_limit};
 }

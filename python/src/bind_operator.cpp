@@ -5,7 +5,7 @@
 #include <nanobind/stl/string_view.h>
 
 #include "bindings.hpp"
-#include "contract.hpp"
+#include "compiled_calls.hpp"
 #include "request.hpp"
 #include "spelling.hpp"
 #include "wgrad/explain.hpp"

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -8,6 +9,7 @@
 
 #include "bindings.hpp"
 #include "element.hpp"
+#include "refuse.hpp"
 #include "spelling.hpp"
 #include "wgrad/problem.hpp"
 
@@ -20,6 +22,13 @@ using Pair = std::pair<int, int>;
 
 std::optional<ScaleSpec> scales_of(std::optional<Text> dtype, int vec_size, Text layout,
                                    bool global_scale) {
+  if (!dtype && global_scale) {
+    refuse({"unused-argument", "global_scale", "True", "False without a scale_dtype"});
+  }
+  if (!dtype && layout != "swizzled") {
+    refuse({"unused-argument", "scale_layout", fmt::format("'{}'", layout),
+            "'swizzled', its default, without a scale_dtype"});
+  }
   if (!dtype) return std::nullopt;
   return ScaleSpec{dtype_named(*dtype, "scale_dtype"), vec_size, scale_layout_named(layout),
                    global_scale};
@@ -58,19 +67,34 @@ ScaleSpec scales_or_default(const Problem& p) {
 }
 
 std::string repr(const Problem& p) {
-  std::string text = "Problem(experts=" + std::to_string(p.experts) + ", m=" + std::to_string(p.m) +
-                     ", n=" + std::to_string(p.n) + ", tokens=" + std::to_string(p.tokens) +
-                     ", a_dtype='" + std::string(name(p.a_dtype)) + "', b_dtype='" +
-                     std::string(name(p.b_dtype)) + "', a_major='" + std::string(spell(p.a_major)) +
-                     "', b_major='" + std::string(spell(p.b_major)) + "'";
+  const Problem usual;
+  std::string text = fmt::format(
+      "Problem(experts={}, m={}, n={}, tokens={}, a_dtype='{}', b_dtype='{}', a_major='{}', "
+      "b_major='{}'",
+      p.experts, p.m, p.n, p.tokens, name(p.a_dtype), name(p.b_dtype), spell(p.a_major),
+      spell(p.b_major));
+  const auto add = [&](bool told, const char* field, const auto& value) {
+    if (told) text += fmt::format(", {}={}", field, value);
+  };
+  const auto quoted = [](Text value) { return fmt::format("'{}'", value); };
+  const auto pair = [](int m, int n) { return fmt::format("({}, {})", m, n); };
   if (p.scales) {
-    text += ", scale_dtype='" + std::string(name(p.scales->dtype)) +
-            "', sf_vec_size=" + std::to_string(p.scales->vec_size);
+    add(true, "scale_dtype", quoted(name(p.scales->dtype)));
+    add(true, "sf_vec_size", p.scales->vec_size);
+    add(true, "scale_layout", quoted(spell(p.scales->layout)));
+    add(p.scales->global_scale, "global_scale", "True");
   }
-  text += ", wgrad_dtype='" + std::string(name(p.wgrad_dtype)) + "', output_mode='" +
-          std::string(spell(p.output_mode)) + "'";
-  if (p.input_order == InputOrder::kTensorRagged) text += ", input_order='tensor_ragged'";
-  if (p.accumulate) text += ", accumulate=True";
+  add(true, "wgrad_dtype", quoted(name(p.wgrad_dtype)));
+  add(true, "output_mode", quoted(spell(p.output_mode)));
+  add(p.acc_dtype != usual.acc_dtype, "acc_dtype", quoted(name(p.acc_dtype)));
+  add(p.input_order != usual.input_order, "input_order", quoted(spell(p.input_order)));
+  add(p.wgrad_expert_stride != 0, "wgrad_expert_stride", p.wgrad_expert_stride);
+  add(p.wgrad_row_pitch != 0, "wgrad_row_pitch", p.wgrad_row_pitch);
+  add(p.accumulate, "accumulate", "True");
+  const Tiling& t = p.tiling;
+  add(t.tile_m != usual.tiling.tile_m || t.tile_n != usual.tiling.tile_n, "mma_tiler_mn",
+      pair(t.tile_m, t.tile_n));
+  add(t.cluster_m != 0 || t.cluster_n != 0, "cluster_shape_mn", pair(t.cluster_m, t.cluster_n));
   return text + ")";
 }
 
@@ -136,8 +160,11 @@ void bind_problem(nb::module_& module) {
           },
           "dtype of the scale factors; None: there are none")
       .def_prop_ro(
-          "sf_vec_size", [](const Problem& p) { return scales_or_default(p).vec_size; },
-          "tokens a scale factor covers")
+          "sf_vec_size",
+          [](const Problem& p) {
+            return p.scales ? std::optional(p.scales->vec_size) : std::nullopt;
+          },
+          "tokens a scale factor covers; None without scale factors")
       .def_prop_ro(
           "scale_layout", [](const Problem& p) { return spell(scales_or_default(p).layout); },
           "'swizzled' or 'compact'")
@@ -156,7 +183,7 @@ void bind_problem(nb::module_& module) {
       .def_prop_ro(
           "cluster_shape_mn",
           [](const Problem& p) -> std::optional<Pair> {
-            if (p.tiling.cluster_m == 0) return std::nullopt;
+            if (p.tiling.cluster_m == 0 && p.tiling.cluster_n == 0) return std::nullopt;
             return Pair{p.tiling.cluster_m, p.tiling.cluster_n};
           },
           "None: wgrad chooses")

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "bindings.hpp"
+#include "frontend.hpp"
 #include "tensor_view.hpp"
 
 namespace wgrad::python {
@@ -28,9 +29,13 @@ void bind_tensor(nb::module_& module) {
           "shape", [](const TensorView& v) { return axes(v, v.shape); }, "up to four extents")
       .def_prop_ro(
           "strides", [](const TensorView& v) { return axes(v, v.strides); }, "in elements")
+      .def_ro("rank", &TensorView::rank, "number of axes")
       .def_prop_ro(
-          "dtype", [](const TensorView& v) { return std::string(name(v.element)); },
-          "canonical name")
+          "dtype",
+          [](const TensorView& v) {
+            return v.element == Element::kOther ? dtype_text(v) : std::string(name(v.element));
+          },
+          "canonical name; the framework's own where wgrad knows no such dtype")
       .def_prop_ro(
           "device", [](const TensorView& v) { return to_string(v.place); },
           "'cpu' or 'cuda:<ordinal>'")
@@ -38,12 +43,15 @@ void bind_tensor(nb::module_& module) {
           "address", [](const TensorView& v) { return reinterpret_cast<std::uintptr_t>(v.data); },
           "of the first element")
       .def_prop_ro("contiguous", &TensorView::contiguous, "row-major without gaps")
+      .def_ro("writable", &TensorView::writable, "whether it may be written")
       .def_ro("torch", &TensorView::torch, "whether it is torch's");
   module.def(
       "read_tensor",
       [](nb::handle object, const char* field) { return read_tensor(object, field); },
       nb::arg("object").none(), nb::arg("field"),
       "Reads `object`, which a refusal calls `field`. Raises ValueError for what is no tensor.");
+  module.def("refuse_detached", refuse_detached, nb::arg("view"), nb::arg("field"),
+             "Raises ValueError for torch's where it requires grad while gradients are recorded.");
 }
 
 }  // namespace wgrad::python

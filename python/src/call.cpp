@@ -113,7 +113,15 @@ void read_workspace(CallBuilder& b) {
   if (!w.contiguous()) {
     b.refuse("layout", "workspace", "strided", "contiguous: " + named + " must be contiguous");
   }
+  if (w.rank > kMaxRank) {
+    b.refuse("rank", "workspace", fmt::format("{}-D", w.rank), "1-D");
+    return;
+  }
   check_workspace_size(b, w.size());
+  if (!w.writable) b.refuse("read-only", "workspace", "read-only", "writable");
+  if (w.data == nullptr && w.size() > 0) {
+    b.refuse("null-pointer", "workspace", "null", "an address");
+  }
   b.call.operands.workspace = w.data;
   b.call.operands.workspace_bytes = w.size();
 }

@@ -66,12 +66,18 @@ OperandLayout read_operand(const TensorView& view, const char* field, int token_
                 axes.k_major() && axes.mn_major();
   const bool k_major = layout.major == Major::kK;
   const std::int64_t rows = k_major ? axes.extent : axes.tokens;
-  const bool ragged = k_major && order == InputOrder::kTensorRagged;
-  if (axes.empty() || rows == 1 || ragged) return layout;
-  layout.ld = (k_major ? axes.extent_stride : axes.token_stride) * packing;
-  if (layout.ld == 0) {
+  if (axes.empty() || rows == 1) return layout;
+  const std::int64_t ld = (k_major ? axes.extent_stride : axes.token_stride) * packing;
+  if (ld == 0) {
     out.push_back({"layout", field, "broadcast: its rows share memory (stride 0)",
                    "a tensor whose rows lie apart"});
+  }
+  const bool ragged = k_major && order == InputOrder::kTensorRagged;
+  if (!ragged) {
+    layout.ld = ld;
+  } else if (axes.token_stride != 1 && ld != 1) {  // one token: nothing says how its rows lie
+    out.push_back({"layout", field, "strided by " + strides_text(view) + " elements",
+                   "contiguous in its expert blocks"});
   }
   return layout;
 }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "arguments.hpp"
 #include "contract.hpp"
 
 namespace wgrad::python {

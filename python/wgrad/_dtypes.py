@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import _core
+from ._refusals import refuse, shown
 
 _BY_NAME = {
     name: name
@@ -46,10 +46,8 @@ def dtype_name(dtype: Any, argument: str) -> str:
         name = _BY_NAME.get(text) or _ALIASES.get(text)
         if name is not None:
             return name
-    raise _core.ValueError(
-        f"wgrad: {argument} is {dtype!r}; it must be a dtype such as 'bfloat16' or 'float32' "
-        "(Unsupported tensor data type.)"
-    )
+    need = "a dtype such as 'bfloat16' or 'float32' (Unsupported tensor data type.)"
+    raise refuse(argument, shown(dtype), need)
 
 
 def _spellings(dtype: Any) -> list[str]:

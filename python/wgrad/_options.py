@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import enum
 import operator
 from typing import Any
 
 from . import _core, cache
 from ._dtypes import dtype_name
-from ._refusals import refuse
+from ._refusals import refuse, shown
 
 _INT32_MAX = 2**31 - 1
 _MOST_REMEMBERED = 1024
@@ -55,10 +56,21 @@ def options(*values: Any) -> _core.Options:
         return _build(*values)
     # Equal is not enough: 1 == True, and a refusal must not depend on earlier calls.
     if kept is None or not all(map(operator.is_, kept[0], values)):
+        if not all(map(_is_constant, values)):
+            return _build(*values)
         if len(cache.options) >= _MOST_REMEMBERED:
             cache.options.clear()
         kept = cache.options[values] = (values, _build(*values))
     return kept[1]
+
+
+def _is_constant(value: Any) -> bool:
+    """Whether nobody can change `value` under us, as one can a tensor, whose hash stays the same."""
+    if isinstance(value, tuple):
+        return all(map(_is_constant, value))
+    if value is None or isinstance(value, (int, str, enum.Enum, type)):
+        return True
+    return any(base.__name__ == "dtype" for base in type(value).__mro__)  # numpy's and torch's
 
 
 def backend_name(backend: Any) -> str:
@@ -74,13 +86,16 @@ def whole(value: Any) -> int | None:
         return None
     try:
         return operator.index(value)
-    except TypeError:
+    except Exception:  # whatever a class of the caller's raises
         return None
 
 
 def pair(value: Any) -> tuple[int, int] | None:
     """`value` as two ints; None where it is no sequence of two integers."""
-    values = value.tolist() if hasattr(value, "tolist") else value
+    try:
+        values = value.tolist() if hasattr(value, "tolist") else value
+    except Exception:  # a tensor without values
+        return None
     if not isinstance(values, (tuple, list)) or len(values) != 2:
         return None
     first, second = map(_int32, values)
@@ -95,7 +110,7 @@ def _int32(value: Any) -> int | None:
 def _pair(value: Any, argument: str) -> tuple[int, int]:
     numbers = pair(value)
     if numbers is None:
-        raise refuse(argument, repr(value), "a pair of integers (M, N)")
+        raise refuse(argument, shown(value), "a pair of integers (M, N)")
     return numbers
 
 
@@ -113,7 +128,7 @@ def _vec_size(value: Any) -> int | None:
         return None
     number = _int32(value)
     if number is None:
-        raise refuse("sf_vec_size", repr(value), "16 or 32")
+        raise refuse("sf_vec_size", shown(value), "16 or 32")
     return number
 
 
@@ -122,7 +137,7 @@ def _limit(value: Any) -> int:
         return 0
     number = _int32(value)
     if number is None or number <= 0:
-        raise refuse("sm_limit", repr(value), "None or a positive number of multiprocessors")
+        raise refuse("sm_limit", shown(value), "None or a positive number of multiprocessors")
     return number
 
 
@@ -131,7 +146,7 @@ def flag(value: Any, argument: str) -> bool:
         return value
     if type(value).__name__ in ("bool_", "bool"):  # numpy's
         return bool(value)
-    raise refuse(argument, repr(value), "True or False")
+    raise refuse(argument, shown(value), "True or False")
 
 
 def _float(dtype: Any, argument: str) -> str:

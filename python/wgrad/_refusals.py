@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from . import _core
 
 
@@ -11,3 +13,11 @@ def refuse(argument: str, got: str, need: str) -> _core.ValueError:
     error = _core.ValueError(f"wgrad: {reason}")
     error.reasons = (reason,)
     return error
+
+
+def shown(value: Any) -> str:
+    """`value` in a refusal: its repr, or where that cannot be had, its type."""
+    try:
+        return repr(value)
+    except Exception:
+        return f"a {type(value).__name__}"

@@ -8,7 +8,7 @@ from typing import Any
 
 from . import _core
 from ._options import options, pair, whole
-from ._refusals import refuse
+from ._refusals import refuse, shown
 
 _MODES = (
     "either sample_wgrad for dense mode, or num_experts, wgrad_shape and wgrad_dtype for discrete "
@@ -37,6 +37,7 @@ class GroupedGemmWgrad:
         sample_sfa, sample_sfb: scale factors of a block-scaled format, swizzled, 2-D
             (round_up(rows, 128), cols) or flat, of M rows for A and N for B; None for 16-bit
             operands.
+            Samples without tokens are taken for K-major.
         sample_offsets: (E,) int32, the cumulative ends of the experts.
         sample_wgrad: (E, M, N) bfloat16, float16 or float32, contiguous along N (dense mode).
         sample_wgrad_expert: (M, N) or (M, N, 1), one contiguous expert of a discrete output.
@@ -299,9 +300,9 @@ class GroupedGemmWgrad:
             if value is None:
                 raise refuse(name, "None", "given in discrete mode")
         if whole(num_experts) != experts:
-            raise refuse("num_experts", repr(num_experts), f"{experts}, as sample_offsets is long")
+            raise refuse("num_experts", shown(num_experts), f"{experts}, as sample_offsets is long")
         if pair(wgrad_shape) != (m, n):
-            raise refuse("wgrad_shape", repr(wgrad_shape), f"(M, N) = ({m}, {n})")
+            raise refuse("wgrad_shape", shown(wgrad_shape), f"(M, N) = ({m}, {n})")
         if self._sample_wgrad_expert is not None:
             _check_expert(self._sample_wgrad_expert, contract)
 

@@ -27,12 +27,19 @@ def wgrad_expert_ptrs(wgrad_tensor: Any, current_stream: Any = None) -> Any:
         A torch tensor beside a torch tensor, else a numpy array.
 
     Raises:
-        ValueError: another shape, dtype or layout; memory of a GPU that is not torch's.
+        ValueError: another shape, dtype or layout; memory that is read-only, or a GPU's and not
+            torch's; a torch tensor that requires grad while gradients are recorded.
     """
     name = "wgrad_tensor"
     view = _core.read_tensor(wgrad_tensor, name)
-    if len(view.shape) != 3 or 0 in view.shape:
-        raise refuse(name, f"of shape {view.shape}", "3-D, (E, M, N), none of them 0")
+    if view.rank != 3 or 0 in view.shape:
+        got = f"of shape {view.shape}" if view.rank <= 4 else f"{view.rank}-D"
+        raise refuse(name, got, "3-D, (E, M, N), none of them 0")
+    if view.address == 0:
+        raise refuse(name, "null", "an address: its memory was given away")
+    if not view.writable:
+        raise refuse(name, "read-only", "writable")
+    _core.refuse_detached(view, name)
     if view.dtype not in _ITEM_BYTES:
         raise refuse(name, view.dtype, "bfloat16, float16 or float32")
     (experts, m, n), (apart, pitch, step) = view.shape, view.strides
@@ -45,6 +52,8 @@ def wgrad_expert_ptrs(wgrad_tensor: Any, current_stream: Any = None) -> Any:
     if view.address % _ALIGNMENT != 0 or stride % _ALIGNMENT != 0:
         got = f"at address {view.address:#x} with an expert every {stride} bytes"
         raise refuse(name, got, f"aligned to {_ALIGNMENT} bytes in every expert")
+    if view.address + stride * experts >= 2**63:
+        raise refuse(name, f"strided by {view.strides}", "within 64-bit addresses")
     if view.device == "cpu" and current_stream is not None:
         raise refuse("current_stream", repr(current_stream), "None: the tensor is on a CPU")
     if view.torch:

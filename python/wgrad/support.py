@@ -54,8 +54,8 @@ def support(
     Args:
         x: a Problem, or a sample x; None with fields.
         dy, offsets: samples, with a sample x. Their strides count: the rows of 16-bit operands
-            are 16-byte aligned. Addresses, and the values of offsets, are a call's own and change
-            no answer, as stream and workspace do not.
+            are 16-byte aligned. Addresses, the values of offsets and whether a torch tensor requires grad
+            are a call's own and change no answer, as stream and workspace do not.
         device: a DeviceSpec. Default: the sample tensors' device, else this machine's first CUDA
             device, else its CPU.
         backend: ask this backend alone.

@@ -6,7 +6,7 @@ from typing import Any
 
 from . import _core, cache
 from ._options import options, whole
-from ._refusals import refuse
+from ._refusals import refuse, shown
 from ._tensors import new_output
 from .operator import GroupedGemmWgrad, GroupedGemmWgradSm100, WGradInputOrder
 from .tuple_dict import TupleDict, register_pytrees
@@ -201,7 +201,7 @@ def get_grouped_gemm_wgrad_workspace_size_sm100(
     experts = whole(num_experts)
     if experts is None or not 0 < experts < 2**31:
         need = "an integer from 1 to 2147483647: num_experts must be positive"
-        raise refuse("num_experts", repr(num_experts), need)
+        raise refuse("num_experts", shown(num_experts), need)
     if output_mode not in ("dense", "discrete"):
         raise _unknown("output_mode", output_mode, "'dense' or 'discrete'")
     order = getattr(input_order, "value", input_order)

@@ -151,6 +151,8 @@ TEST(TraceCommand, NamesTheFlagOfAFileThatCannotBeOpened) {
             "wgrad: --timeline /no/such/t.json cannot be written: No such file or directory\n");
   EXPECT_EQ(refusal({"--timeline", "/dev/null", "--picture", "/no/such/t.svg"}),
             "wgrad: --picture /no/such/t.svg cannot be written: No such file or directory\n");
+  EXPECT_EQ(refusal({"--timeline", "/dev/null", "--picture", ""}),
+            "wgrad: --picture  cannot be written: No such file or directory\n");
 }
 
 TEST(TraceCommand, RefusesFilesAndFlagsThatContradictEachOther) {

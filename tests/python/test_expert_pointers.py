@@ -111,3 +111,42 @@ def test_sample_experts_that_no_output_could_be_are_refused():
     for text, expert in bad.items():
         with pytest.raises(ValueError, match="sample_wgrad_expert is .*" + text):
             discrete(expert)
+
+
+def test_memory_that_nobody_may_write_is_refused():
+    values = np.zeros((2, 8, 8), np.float32)
+    values.flags.writeable = False
+    with pytest.raises(ValueError, match="wgrad_tensor is read-only; it must be writable"):
+        wgrad.wgrad_expert_ptrs(values)
+
+
+@pytest.mark.torch
+def test_torch_memory_given_away_and_tensors_of_autograd_are_refused():
+    torch = pytest.importorskip("torch")
+    freed = torch.zeros(3, 8, 8)
+    freed.untyped_storage().resize_(0)
+    with pytest.raises(ValueError, match="wgrad_tensor is null"):
+        wgrad.wgrad_expert_ptrs(freed)
+    weight = torch.zeros(3, 8, 8, requires_grad=True)
+    with pytest.raises(ValueError, match="wgrad_tensor is a tensor that requires grad"):
+        wgrad.wgrad_expert_ptrs(weight)
+    with torch.no_grad():
+        assert len(wgrad.wgrad_expert_ptrs(weight)) == 3
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        (np.zeros((1, 1, 1, 8, 8), np.float32), "is 5-D; it must be 3-D"),
+        (np.zeros((2, 8, 8), np.float64), "is float64; it must be bfloat16, float16 or float32"),
+        (
+            np.lib.stride_tricks.as_strided(
+                np.zeros((2, 8, 8), np.float32), (5, 8, 8), (2**62, 32, 4), writeable=True
+            ),
+            "within 64-bit addresses",
+        ),
+    ],
+)
+def test_what_no_table_can_hold_is_refused(values, text):
+    with pytest.raises(ValueError, match=text):
+        wgrad.wgrad_expert_ptrs(values)

@@ -291,6 +291,31 @@ NATURAL = {
 }
 
 
+def test_options_that_change_under_us_are_read_anew():
+    torch = pytest.importorskip("torch")
+    vec, tile = torch.tensor(16), torch.tensor([128, 128])
+    wgrad.grouped_wgrad(**plain(sf_vec_size=vec, mma_tiler_mn=tile))
+    vec.fill_(99)
+    refused(lambda: wgrad.grouped_wgrad(**plain(sf_vec_size=vec)), "sf_vec_size is 99")
+    tile[0] = 3
+    refused(lambda: wgrad.grouped_wgrad(**plain(mma_tiler_mn=tile)), "mma_tiler_mn is (3, 128)")
+
+
+class Unprintable:
+    def __repr__(self):
+        raise KeyError
+
+    __index__ = __repr__
+
+
+@pytest.mark.parametrize("value", ["meta", 10**5000, Unprintable()], ids=["meta", "huge", "own"])
+@pytest.mark.parametrize("argument", ["mma_tiler_mn", "sf_vec_size", "sm_limit"])
+def test_options_that_cannot_be_read_are_refused(argument, value):
+    if value == "meta":
+        value = pytest.importorskip("torch").empty(2, device="meta")
+    refused(lambda: wgrad.grouped_wgrad(**plain(**{argument: value})), f"wgrad: {argument} is ")
+
+
 @pytest.mark.parametrize("fault", NATURAL)
 def test_grouped_wgrad(fault):
     changes, text = NATURAL[fault]

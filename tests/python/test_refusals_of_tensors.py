@@ -74,7 +74,35 @@ def between_elements():
     return np.ndarray((T, M), np.float16, buffer=bytearray(T * 33), strides=(33, 2))
 
 
+def wide(strides):
+    """(T, M) float16 at `strides` elements, in memory that is large enough."""
+    memory = np.zeros(T * M * 8, np.float16)
+    return np.lib.stride_tricks.as_strided(memory, (T, M), tuple(2 * s for s in strides))
+
+
+def one_token(step):
+    """(1, M) float16, `step` elements from feature to feature."""
+    return np.zeros(M * step, np.float16).reshape(1, -1)[:, ::step]
+
+
 UNUSUAL = {
+    "ragged broadcast": (
+        {
+            "x": wide((1, 0)),
+            "dy": np.ones((T, N), np.float16),
+            "input_order": "tensor_ragged",
+        },
+        "x is broadcast: its rows share memory (stride 0)",
+    ),
+    "ragged token in no block": (
+        {
+            "x": one_token(8),
+            "dy": np.ones((1, N), np.float16),
+            "offsets": np.array([0, 1], np.int32),
+            "input_order": "tensor_ragged",
+        },
+        "x is strided by ",
+    ),
     "stride in bytes": (
         {"x": between_elements()},
         "x is strided by 33 bytes; it must be strided by whole elements",

@@ -43,9 +43,23 @@ def test_a_problem_tells_all_that_it_was_given():
     assert {name: getattr(p, name) for name in given} == given
     for name in given:
         assert name in wgrad.Problem.__doc__
+    assert eval(repr(p), {"Problem": wgrad.Problem}) == p
     plain = problem()
     assert plain.scale_dtype is None and plain.cluster_shape_mn is None
     assert plain.mma_tiler_mn == (256, 256) and plain.acc_dtype == "float32"
+    assert plain.sf_vec_size is None and eval(repr(plain), {"Problem": wgrad.Problem}) == plain
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"global_scale": True}, "global_scale is True; it must be False without a scale_dtype"),
+        ({"scale_layout": "compact"}, "scale_layout is 'compact'; it must be 'swizzled'"),
+    ],
+)
+def test_a_problem_without_scales_takes_nothing_about_them(given, text):
+    with pytest.raises(ValueError, match=text):
+        problem(**given)
 
 
 @pytest.mark.parametrize("width", [7, 48])
@@ -123,8 +137,8 @@ def test_part_of_a_device_by_hand():
         wgrad.explain(*tensors(), sm_limit=4)
     assert ", grid 9, " in wgrad.explain(large, device=part).candidates[0].plan
     assert ", grid 132, " in wgrad.explain(large, device=whole).candidates[0].plan
-    with pytest.raises(ValueError, match="sm_limit is 3; it must be 0: the device is a CPU"):
-        wgrad.DeviceSpec(kind="cpu", sm_limit=3)
+    limited = wgrad.support(problem(), device=wgrad.DeviceSpec(kind="cpu", threads=2, sm_limit=3))
+    assert "sm_limit is 3; it must be 0: the device is a CPU" in str(limited)
 
 
 def test_a_named_backend():

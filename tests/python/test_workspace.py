@@ -5,6 +5,7 @@ import pytest
 import wgrad
 
 import drop_in
+import frameworks
 
 size_of = wgrad.get_grouped_gemm_wgrad_workspace_size_sm100
 
@@ -80,3 +81,22 @@ def test_a_table_of_addresses_needs_more(framework):
             with pytest.raises(ValueError, match="at least 1280 bytes"):
                 run()
     np.testing.assert_array_equal(framework.to_numpy(out), case["expected"])
+
+
+@pytest.mark.parametrize("kind", ["read-only", "five axes", "given away"])
+def test_memory_that_no_kernel_could_use_is_refused(kind):
+    numpy = frameworks.Numpy()
+    workspace, text = np.zeros(1024, np.uint8), "read-only; it must be writable"
+    if kind == "read-only":
+        workspace.flags.writeable = False
+    elif kind == "five axes":
+        workspace, text = workspace.reshape(1, 1, 1, 1, -1), "5-D; it must be 1-D"
+    else:
+        torch = pytest.importorskip("torch")
+        numpy, text = frameworks.Torch(), "null; it must be an address"
+        workspace = torch.zeros(1024, dtype=torch.uint8)
+        workspace.untyped_storage().resize_(0)
+    operator, case, out = operator_of(numpy, "dense")
+    operator.compile()
+    with pytest.raises(ValueError, match="descriptor_workspace is " + text):
+        operator.execute(**case["tensors"], wgrad_tensor=out, workspace=workspace)

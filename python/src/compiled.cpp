@@ -1,0 +1,102 @@
+#include "compiled.hpp"
+
+#include <string>
+#include <utility>
+
+#include "frontend.hpp"
+#include "request.hpp"
+#include "stream.hpp"
+#include "unlocked.hpp"
+
+namespace wgrad::python {
+namespace nb = nanobind;
+namespace {
+
+/// Separate CUDA outputs: their addresses as a tensor on the device, filled on the launch stream.
+nb::object device_table(Call& call) {
+  nb::list addresses;
+  for (const std::int64_t address : call.addresses) addresses.append(address);
+  nb::object table = torch_frontend("pointer_table")(
+      addresses, call.place.ordinal, reinterpret_cast<std::uintptr_t>(call.operands.stream));
+  const TensorView view = read_tensor(table, "wgrad_ptrs");
+  call.operands.wgrad_ptrs = static_cast<const std::int64_t*>(view.data);
+  return table;
+}
+
+/// The pointer table is read when the stream gets there, so torch must not reuse it before.
+void record_pointers(nb::handle table, const Call& call) {
+  torch_frontend("record_stream")(table, reinterpret_cast<std::uintptr_t>(call.operands.stream),
+                                  call.place.ordinal);
+}
+
+void launch(const Executable& executable, const Operands& operands) {
+  const Unlocked unlocked;
+  executable.run(operands);
+}
+
+void launch_on_cuda(const Executable& executable, Call& call, const Arguments& in) {
+  nb::object table;
+  if (!in.outputs.empty()) {
+    table = device_table(call);
+  } else if (in.wgrad_ptrs && in.wgrad_ptrs->torch) {
+    table = nb::borrow(in.wgrad_ptrs->object);
+  }
+  launch(executable, call.operands);
+  if (table.is_valid()) record_pointers(table, call);
+}
+
+}  // namespace
+
+Compiled::Compiled(Contract contract)
+    : contract_(std::move(contract)),
+      executable_(prepare(contract_.problem, contract_.device(),
+                          {contract_.options.backend, contract_.options.validate_device_data,
+                           contract_.place.ordinal})) {
+  // Later calls under the same key may have left the vector size to the dtype, or the reverse.
+  if (contract_.problem.scales) {
+    contract_.options.sf_vec_size = contract_.problem.scales->vec_size;
+  }
+}
+
+void Compiled::check(const Arguments& in, Call& call) const {
+  check_grad(in);
+  if (call.a_open) call.problem.a_major = contract_.problem.a_major;
+  if (call.b_open) call.problem.b_major = contract_.problem.b_major;
+  if (!same_contract(call.problem, contract_.problem)) {
+    refuse_if_any(differences(call.problem, contract_.problem));
+  }
+  if (call.place != contract_.place) {
+    refuse({"device", "a", "on " + to_string(call.place),
+            "on " + to_string(contract_.place) + ", as compiled"});
+  }
+}
+
+void Compiled::run(Api api, const Tensors& tensors, nb::handle stream) const {
+  in_words_of(api, [&] {
+    const Arguments in = read_arguments(api, tensors);
+    need_output(contract_.form, in);
+    Call call = read_call(in, contract_.options, contract_.form, api, &contract_.problem);
+    check(in, call);
+    call.operands.stream = stream_handle(stream, in.a);
+    run(in, call);
+  });
+}
+
+void Compiled::run(Request& request) const {
+  in_words_of(request.api(), [&] {
+    need_output(contract_.form, request.arguments());
+    check(request.arguments(), request.call());
+    run(request.arguments(), request.call());
+  });
+}
+
+void Compiled::run(const Arguments& in, Call& call) const {
+  if (call.place.kind == DeviceKind::kCuda) {
+    launch_on_cuda(executable_, call, in);
+  } else {
+    launch(executable_, call.operands);
+  }
+  mark_written(in.wgrad ? std::span(&*in.wgrad, 1) : std::span(in.outputs));
+}
+
+}  // namespace wgrad::python
