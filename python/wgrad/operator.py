@@ -33,11 +33,11 @@ class GroupedGemmWgrad:
 
     Args:
         sample_a: (M, T), K-major or M-major; bfloat16, float16, FP8, or packed FP4 (M, T/2).
-        sample_b: (T, N), K-major or N-major, of sample_a's dtype.
+        sample_b: (T, N), K-major or N-major, of sample_a's dtype. Without tokens both are taken for
+            K-major.
         sample_sfa, sample_sfb: scale factors of a block-scaled format, swizzled, 2-D
             (round_up(rows, 128), cols) or flat, of M rows for A and N for B; None for 16-bit
             operands.
-            Samples without tokens are taken for K-major.
         sample_offsets: (E,) int32, the cumulative ends of the experts.
         sample_wgrad: (E, M, N) bfloat16, float16 or float32, contiguous along N (dense mode).
         sample_wgrad_expert: (M, N) or (M, N, 1), one contiguous expert of a discrete output.
