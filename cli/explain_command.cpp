@@ -114,6 +114,15 @@ nlohmann::json to_json(const Answer& a) {
           {"notes", a.explanation.notes}};
 }
 
+/// A problem does not say how far apart rows lie. Those of `wgrad run` are packed.
+void note_packed_rows(Answer& answer, const DeviceSpec& device) {
+  if (!answer.support) return;
+  for (const Reason& reason : check_support(answer.problem, device, "", {}).reasons) {
+    answer.explanation.notes.push_back("not with packed rows, as `wgrad run` has them: " +
+                                       to_string(reason));
+  }
+}
+
 std::vector<Answer> answers_to(const ExplainFlags& flags, const DeviceSpec& device) {
   std::vector<Answer> answers;
   for (const ShapeChoice& choice : chosen_shapes(flags.problem)) {
@@ -121,6 +130,7 @@ std::vector<Answer> answers_to(const ExplainFlags& flags, const DeviceSpec& devi
     const bench::Shape shape = scaled(choice.shape, factor);
     const Problem problem = make_problem(flags.problem, shape);
     answers.push_back({shape, problem, check_support(problem, device), explain(problem, device)});
+    note_packed_rows(answers.back(), device);
   }
   return answers;
 }

@@ -136,6 +136,17 @@ TEST(App, RefusesInWordsWithTheExitCodeOfABadArgument) {
   }
 }
 
+TEST(App, ExplainNotesWhatPackedRowsWouldBreak) {
+  const Ran r = ran("explain --m 7 --n 8 --counts 3");
+  EXPECT_EQ(r.code, kOk);
+  EXPECT_NE(
+      r.out.find("note: not with packed rows, as `wgrad run` has them: a_ld is 7 elements (14 "
+                 "bytes); it must be a multiple of 16 bytes"),
+      std::string::npos)
+      << r.out;
+  EXPECT_EQ(ran("explain --m 8 --n 8 --counts 3").out.find("packed rows"), std::string::npos);
+}
+
 TEST(App, ExplainsAPlanAndItsRefusals) {
   const Ran plain = ran("explain --m 64 --n 48 --counts 3,4");
   EXPECT_EQ(plain.code, kOk);
