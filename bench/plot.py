@@ -8,7 +8,7 @@ from pathlib import Path
 import matplotlib
 
 matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
+import matplotlib.pyplot as plt
 
 COLOURS = {"wgrad": "#1b6ca8", "grouped_mm": "#e0a030", "quack": "#8a5fa8", "quack-tuned": "#b894cc",
            "deepgemm": "#5a9e6f", "loop": "#b0b0b0"}

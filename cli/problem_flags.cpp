@@ -91,11 +91,10 @@ void add_problem_flags(CLI::App& app, ProblemFlags& f, const char* shapes) {
   app.add_option("shapes", f.names, shapes);
   app.add_option("--shapes-file", f.shapes_file, "A shapes file instead of the built-in one");
   const std::string hand = "A shape by hand";
-  const std::int64_t one = 1;
-  add_number(app, "--experts", f.experts, one, "E")->group(hand);
-  add_number(app, "--m", f.m, one, "Hidden size")->group(hand);
-  add_number(app, "--n", f.n, one, "Intermediate size")->group(hand);
-  add_number(app, "--tokens", f.tokens, one - 1, "T")->group(hand);
+  add_number(app, "--experts", f.experts, std::int64_t{1}, "E")->group(hand);
+  add_number(app, "--m", f.m, std::int64_t{1}, "Hidden size")->group(hand);
+  add_number(app, "--n", f.n, std::int64_t{1}, "Intermediate size")->group(hand);
+  add_number(app, "--tokens", f.tokens, std::int64_t{0}, "T")->group(hand);
   app.add_option("--distribution", f.distribution, "How tokens spread over experts (even)")
       ->group(hand)
       ->check(CLI::IsMember({"even", "jitter", "zipf", "hot"}));

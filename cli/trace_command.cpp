@@ -5,7 +5,6 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -56,15 +55,6 @@ bench::Shape shape_of(const TraceFlags& flags, const ShapeChoice& choice) {
   return scaled(
       choice.shape,
       scale_factor(flags.problem, choice.named).value_or(automatic_factor(choice.shape, budget)));
-}
-
-/// Before the run, which may take long.
-std::ofstream opened(const char* flag, const std::string& path) {
-  errno = 0;
-  std::ofstream file(path);
-  if (file) return file;
-  const std::string reason = errno != 0 ? ": " + std::generic_category().message(errno) : "";
-  throw RuntimeError(fmt::format("wgrad: {} {} cannot be written{}", flag, path, reason));
 }
 
 [[noreturn]] void refuse(const char* flag, std::string_view got, std::string_view need) {

@@ -156,8 +156,9 @@ void bind_request(nb::module_& module) {
       .def_prop_ro(
           "key", [](const Request& r) { return as_bytes(r.key()); },
           "equal for calls that one compiled operator serves")
-      .def_prop_ro("other_keys", other_keys_of,
-                   "keys of operators that serve it too: of other majors, where it has no token")
+      .def_prop_ro(
+          "other_keys", other_keys_of,
+          "keys of operators of other majors that serve it too: of no token, or one of FP8")
       .def_prop_ro(
           "wgrad_shape", [](const Request& r) { return wgrad_shape(r.call().problem); },
           "(E, M, N)")

@@ -25,6 +25,10 @@ std::optional<ScaleSpec> scales_of(std::optional<Text> dtype, int vec_size, Text
   if (!dtype && global_scale) {
     refuse({"unused-argument", "global_scale", "True", "False without a scale_dtype"});
   }
+  if (!dtype && vec_size != 32 && vec_size != 16) {
+    refuse({"unused-argument", "sf_vec_size", fmt::format("{}", vec_size),
+            "32 or 16, the defaults, without a scale_dtype"});
+  }
   if (!dtype && layout != "swizzled") {
     refuse({"unused-argument", "scale_layout", fmt::format("'{}'", layout),
             "'swizzled', its default, without a scale_dtype"});

@@ -98,9 +98,9 @@ void check_workspace_size(CallBuilder& b, std::int64_t given) {
   const std::int64_t need =
       workspace_bytes(b.call.problem.experts, b.form == OutputForm::kPointers);
   if (given >= need) return;
-  b.refuse(
-      "workspace", "workspace", fmt::format("{} byte{}", given, given == 1 ? "" : "s"),
-      fmt::format("at least {} bytes, as get_grouped_gemm_wgrad_workspace_size_sm100 says", need));
+  b.refuse("workspace", "workspace", fmt::format("{} byte{}", given, given == 1 ? "" : "s"),
+           fmt::format("at least {} bytes, as get_grouped_gemm_wgrad_workspace_size_sm100 says{}",
+                       need, b.form == OutputForm::kPointers ? " of output_mode='discrete'" : ""));
 }
 
 void read_workspace(CallBuilder& b) {

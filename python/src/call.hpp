@@ -50,7 +50,8 @@ struct Call {
 };
 
 /// Bytes of a caller's workspace: what the reference's operator needs, room for whatever a kernel
-/// may come to keep there. 128 a descriptor: A, B, SFA, SFB, and the outputs where `pointers`.
+/// may come to keep there. 128 for each expert and descriptor: A, B, SFA, SFB, and the outputs
+/// where `pointers`.
 std::int64_t workspace_bytes(std::int64_t experts, bool pointers);
 
 /// Throws ValueError for tensors that do not fit together, with every reason it could find, fields

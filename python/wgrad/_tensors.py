@@ -13,10 +13,12 @@ def is_torch(tensor: Any) -> bool:
     return hasattr(tensor, "data_ptr") and hasattr(tensor, "requires_grad")
 
 
-def new_output(like: Any, request: _core.Request, zero: bool, stream: Any) -> Any:
+def new_output(
+    like: Any, request: _core.Request, argument: str, zero: bool, stream: Any
+) -> Any:
     """A packed (E, M, N) output of `request`, zeros or uninitialised: torch's on the device of
-    `like` where that is torch's, else numpy's. Raises ValueError for a GPU's memory that is not
-    torch's.
+    `like` where that is torch's, else numpy's. Raises ValueError that names `argument` for a GPU's
+    memory that is not torch's.
 
     torch memory is taken on the launch `stream`, so that the caching allocator may reuse it there.
     """
@@ -28,7 +30,7 @@ def new_output(like: Any, request: _core.Request, zero: bool, stream: Any) -> An
         )
     if request.device != "cpu":
         need = f"given: the operands are on {request.device} and not torch's"
-        raise refuse("the output", "None", need)
+        raise refuse(argument, "None", need)
     import numpy
 
     make = numpy.zeros if zero else numpy.empty

@@ -65,7 +65,8 @@ def grouped_wgrad(
         stream: CUDA stream as integer, torch stream or CUstream. Default: torch's current stream of
             the tensors' device; must be None on a CPU.
         workspace: uint8 tensor for the kernel's mutable state, on the tensors' device, of
-            get_grouped_gemm_wgrad_workspace_size_sm100(E) bytes or more.
+            get_grouped_gemm_wgrad_workspace_size_sm100(E) bytes or more; with a list in ``out``, of
+            (E, output_mode="discrete").
 
     Returns:
         ``out`` as given, or the new (E, M, N) tensor: torch's beside a torch tensor, else numpy's.
@@ -141,7 +142,7 @@ def _run(
             stream,
         )
         operators.prepare(request)  # refuses before anything is allocated
-        out = new_output(x, request, accumulate, stream)
+        out = new_output(x, request, "out", accumulate, stream)
         request.give_output(out)
         operators.run_request(request)
         return out

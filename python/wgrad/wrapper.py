@@ -111,7 +111,9 @@ def grouped_gemm_wgrad_wrapper_sm100(
         # Refused here, so that messages use this function's argument names.
         request.contract().require_support(_core.Api.CALL)
     if wgrad_tensor is None and wgrad_ptrs is None:
-        wgrad_tensor = new_output(a_tensor, request, accumulate_on_output, current_stream)
+        wgrad_tensor = new_output(
+            a_tensor, request, "wgrad_tensor", accumulate_on_output, current_stream
+        )
         request.give_output(wgrad_tensor)
     if operator is None:
         operator = cache.wrapper[key] = _compiled(
@@ -152,7 +154,7 @@ def grouped_gemm_wgrad_wrapper_sm100(
 
 
 def _of_other_majors(output_mode: str, request: _core.Request) -> GroupedGemmWgradSm100 | None:
-    """A kept operator for operands without tokens, which leave their majors open."""
+    """A kept operator of other majors, for operands of so few tokens that they leave theirs open."""
     kept = (cache.wrapper.get((output_mode, key)) for key in request.other_keys)
     return next((operator for operator in kept if operator is not None), None)
 

@@ -62,9 +62,9 @@ void check_ld(Reasons& out, const char* field, const OperandView& v, DType dtype
 }
 
 void check_inputs(Reasons& out, const Problem& p, const Operands& o) {
-  if (o.tokens < 0 || o.tokens > kMaxTokens) {
+  if (o.tokens < 0 || o.tokens > kMaxExtent) {
     out.push_back(
-        {"extent", "tokens", fmt::format("{}", o.tokens), fmt::format("from 0 to {}", kMaxTokens)});
+        {"extent", "tokens", fmt::format("{}", o.tokens), fmt::format("from 0 to {}", kMaxExtent)});
     return;
   }
   check_pointer(out, "offsets", o.offsets, alignof(std::int32_t));

@@ -10,10 +10,8 @@ namespace wgrad::validate {
 
 /// Bytes to which rows and addresses are aligned.
 constexpr std::int64_t kAlignment = 16;
-/// Of E, M and N: kernels count them in int32.
+/// Of E, M, N and T: kernels count in int32, and offsets are int32.
 constexpr std::int64_t kMaxExtent = 2147483647;
-/// Of T: offsets are int32.
-constexpr std::int64_t kMaxTokens = kMaxExtent;
 /// No tensor spans more elements, so that byte offsets fit 63 bits.
 constexpr std::int64_t kMaxSpan = std::int64_t{1} << 60U;
 

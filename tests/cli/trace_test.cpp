@@ -148,11 +148,11 @@ TEST(TraceCommand, NamesTheFlagOfAFileThatCannotBeOpened) {
     return err.str();
   };
   EXPECT_EQ(refusal({"--timeline", "/no/such/t.json"}),
-            "wgrad: --timeline /no/such/t.json cannot be written: No such file or directory\n");
+            "wgrad: --timeline '/no/such/t.json' cannot be written: No such file or directory\n");
   EXPECT_EQ(refusal({"--timeline", "/dev/null", "--picture", "/no/such/t.svg"}),
-            "wgrad: --picture /no/such/t.svg cannot be written: No such file or directory\n");
+            "wgrad: --picture '/no/such/t.svg' cannot be written: No such file or directory\n");
   EXPECT_EQ(refusal({"--timeline", "/dev/null", "--picture", ""}),
-            "wgrad: --picture  cannot be written: No such file or directory\n");
+            "wgrad: --picture '' cannot be written: No such file or directory\n");
 }
 
 TEST(TraceCommand, RefusesFilesAndFlagsThatContradictEachOther) {

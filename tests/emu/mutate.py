@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from mutants import CI, EQUIVALENT, MUTANTS  # noqa: E402
+from mutants import CI, EQUIVALENT, MUTANTS
 
 FLAGS = "-std=c++20 -O1 -w -DWGRAD_EMU".split()
 

@@ -19,7 +19,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from mutate import Bench  # noqa: E402
+from mutate import Bench
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 

@@ -81,7 +81,7 @@ def test_validation_refuses_faulty_offsets_before_the_launch():
 def test_validation_refuses_to_run_under_capture():
     case = make([100, 50], 128, 256)
     out = case.output()
-    call = lambda: wgrad.grouped_wgrad(  # noqa: E731
+    call = lambda: wgrad.grouped_wgrad(
         case.x, case.dy, case.offsets, out=out, validate_device_data=True
     )
     call()

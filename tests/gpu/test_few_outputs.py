@@ -42,7 +42,7 @@ def test_f003_runs_of_empty_experts_whose_tokens_are_shared(shape, counts, sm_li
 
 def test_f106_bits_follow_neither_the_history_of_calls_nor_the_sm_limit():
     generator = torch.Generator("cuda").manual_seed(3)
-    draw = lambda *shape: torch.randn(  # noqa: E731
+    draw = lambda *shape: torch.randn(
         *shape, generator=generator, device="cuda", dtype=torch.bfloat16
     )
     x, dy = draw(9000, 512), draw(9000, 512)

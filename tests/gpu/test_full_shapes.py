@@ -10,7 +10,7 @@ import wgrad
 from gpu_case import make
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
-from shapes import counts, read_shapes  # noqa: E402
+from shapes import counts, read_shapes
 
 
 @pytest.mark.parametrize("multiple", [1, 256], ids=["odd", "aligned"])

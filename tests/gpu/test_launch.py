@@ -61,7 +61,7 @@ def captured(call) -> torch.cuda.CUDAGraph:
 def test_f051_replay_follows_new_counts_and_new_data():
     case = make([256] * 8, 256, 512, slack=0)
     out = case.output()
-    call = lambda: wgrad.grouped_wgrad(case.x, case.dy, case.offsets, out=out)  # noqa: E731
+    call = lambda: wgrad.grouped_wgrad(case.x, case.dy, case.offsets, out=out)
     call()
     graph = captured(call)
     for counts in ([2048, 0, 0, 0, 0, 0, 0, 0], [0] * 8, [1, 2, 3, 4, 5, 6, 7, 8], [256] * 8):
@@ -78,7 +78,7 @@ def test_f051_replay_follows_new_addresses():
     case = make([64, 3, 0, 128], 128, 256)
     first, table = one_by_one(case.output())
     operator = case.operator(first[0])
-    call = lambda: operator.execute(*case.drop_in(), wgrad_ptrs=table)  # noqa: E731
+    call = lambda: operator.execute(*case.drop_in(), wgrad_ptrs=table)
     call()
     graph = captured(call)
     second, other = one_by_one(case.output())
@@ -118,7 +118,7 @@ def test_a_list_of_outputs_is_refused_under_capture():
     """The table of their addresses would be copied again at replay, from memory long reused."""
     case = make([64, 3], 128, 256)
     outs, _ = one_by_one(case.output())
-    call = lambda: wgrad.grouped_wgrad(case.x, case.dy, case.offsets, out=outs)  # noqa: E731
+    call = lambda: wgrad.grouped_wgrad(case.x, case.dy, case.offsets, out=outs)
     call()
     graph = torch.cuda.CUDAGraph()
     with pytest.raises(RuntimeError, match="out is a list"), torch.cuda.graph(graph):
@@ -130,7 +130,7 @@ def test_a_list_of_outputs_is_refused_under_capture():
 def test_f092_a_captured_call_survives_larger_calls():
     small = make([40, 0, 24], 128, 256)
     out = small.output()
-    call = lambda: wgrad.grouped_wgrad(small.x, small.dy, small.offsets, out=out)  # noqa: E731
+    call = lambda: wgrad.grouped_wgrad(small.x, small.dy, small.offsets, out=out)
     call()
     graph = captured(call)
     for experts in (64, 512, 2560):
@@ -283,7 +283,7 @@ def test_a_pointer_table_is_recorded_on_the_launch_stream(kind):
     outs, table = one_by_one(case.output())
     operator = case.operator(outs[0])
     side = torch.cuda.Stream()
-    call = lambda: operator.execute(  # noqa: E731
+    call = lambda: operator.execute(
         *case.drop_in(), wgrad_ptrs=table,
         current_stream=side if kind == "torch" else side.cuda_stream,
     )
@@ -301,7 +301,7 @@ def test_a_pointer_table_is_recorded_on_the_launch_stream(kind):
 def test_f117_accumulating_takes_no_memory_beside_main_grad():
     case = make([300, 0, 37, 500], 1024, 2048)
     main_grad = case.output(torch.float32, 0.0)
-    call = lambda: wgrad.grouped_wgrad(  # noqa: E731
+    call = lambda: wgrad.grouped_wgrad(
         case.x, case.dy, case.offsets, out=main_grad, accumulate=True
     )
     call()
@@ -333,7 +333,7 @@ def test_sms_beyond_the_limit_stay_free_while_another_launch_waits():
     offsets = torch.tensor([tokens], device="cuda", dtype=torch.int32)
     out = torch.empty(1, extent, extent, device="cuda", dtype=torch.bfloat16)
     limit = torch.cuda.get_device_properties(0).multi_processor_count - 4
-    call = lambda: wgrad.grouped_wgrad(x, x, offsets, out=out, sm_limit=limit)  # noqa: E731
+    call = lambda: wgrad.grouped_wgrad(x, x, offsets, out=out, sm_limit=limit)
     call()
     beside, small = torch.cuda.Stream(), torch.zeros(1024, device="cuda")
     small.add_(1)

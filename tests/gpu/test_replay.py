@@ -74,7 +74,7 @@ def test_f050_f051_one_operator_captured_twice(mode, order, accumulate):
             call.case.expect(out, start=start if accumulate else None)
 
 
-def test_f091_f093_a_fresh_table_waits_for_nothing_and_takes_nothing():
+def test_f091_f093_a_call_through_a_fresh_table_waits_for_nothing_and_takes_nothing():
     case = make([100, 0, 37, 500], 256, 384)
     outs = [case.output() for _ in range(2)]
     operator = case.operator(outs[0][0])
@@ -96,18 +96,21 @@ def test_f091_f093_a_fresh_table_waits_for_nothing_and_takes_nothing():
 
 
 def test_a_table_is_filled_on_the_stream_that_is_named():
-    """Behind work there that the default stream knows nothing of."""
+    """Not on the current one, for whose work the named one does not wait."""
     case = make([64, 3, 128], 128, 256)
-    out = case.output()
-    operator = case.operator(out[0])
     side = torch.cuda.Stream()
-    torch.cuda.synchronize()
-    with torch.cuda.stream(side):
-        torch.cuda._sleep(150_000_000)
     for stream in (side, side.cuda_stream):
-        table = wgrad.wgrad_expert_ptrs(out, stream)
+        out = case.output()
+        operator = case.operator(out[0])
+        warm = wgrad.wgrad_expert_ptrs(out)  # kept, so that no table takes its memory
+        operator.execute(*case.drop_in(), wgrad_ptrs=warm)
         out.fill_(NAN)
-        torch.cuda.current_stream().synchronize()
+        torch.cuda.synchronize()
+        torch.cuda._sleep(150_000_000)
+        busy = torch.cuda.Event()
+        busy.record()
+        table = wgrad.wgrad_expert_ptrs(out, stream)
         operator.execute(*case.drop_in(), wgrad_ptrs=table, current_stream=stream)
         side.synchronize()
+        assert not busy.query(), "the named stream waited for the current one"
         case.expect(out)

@@ -2,7 +2,7 @@
 // not report of these, it would not report of wgrad's kernels. tools/gpu_check runs every one.
 //   sanitizer_controls           prints a line "TOOL KERNEL STATUS" for each
 //   (sanitizer_kernels.hpp) sanitizer_controls KERNEL    runs it on CUDA device 0
-// Exit status: 0 it ran, 3 CUDA or NVRTC refused, 77 no CUDA device.
+// Exit status: 0 it ran, 2 no such kernel, 3 CUDA or NVRTC refused, 77 no CUDA device.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -44,7 +44,7 @@ def test_one_expert(framework):
         (lambda o: o[:0], "none of them 0"),
         (lambda o: o[:, :, :32], "contiguous within each expert"),
         (lambda o: o[:, ::2], "contiguous within each expert"),
-        (lambda o: o[:, :, 1:2], "contiguous within each expert|aligned to 16 bytes"),
+        (lambda o: o[:, :, 1:2], "contiguous within each expert"),
     ],
 )
 def test_other_layouts_are_refused(framework, change, text):

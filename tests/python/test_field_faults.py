@@ -247,7 +247,7 @@ def test_f082_wrong_metadata_is_refused_by_name(framework):
 def test_f083_data_dependent_token_counts_under_torch_compile(torch_device):
     import torch
 
-    import wgrad.torch_frontend  # noqa: F401
+    import wgrad.torch_frontend
 
     @torch.compile(fullgraph=True, dynamic=True, backend="aot_eager")
     def step(x, dy, offsets):
@@ -264,7 +264,7 @@ def test_f083_data_dependent_token_counts_under_torch_compile(torch_device):
 def test_f084_a_mutated_output_counts_twice_under_torch_compile(torch_device):
     import torch
 
-    import wgrad.torch_frontend  # noqa: F401
+    import wgrad.torch_frontend
 
     x = torch.randint(-2, 3, (24, 16)).bfloat16().to(torch_device)
     dy = torch.randint(-2, 3, (24, 24)).bfloat16().to(torch_device)
@@ -288,7 +288,7 @@ def test_f084_a_mutated_output_counts_twice_under_torch_compile(torch_device):
 def test_f086_f087_never_detaches_silently(torch_device, api, which):
     import torch
 
-    import wgrad.torch_frontend  # noqa: F401
+    import wgrad.torch_frontend
 
     tensors = {
         "x": torch.ones(8, 16, dtype=torch.bfloat16, device=torch_device),
@@ -324,7 +324,7 @@ def test_f087_a_written_output_is_known_to_autograd(torch_device, output):
     """A backward pass that kept the old values must not use the new ones."""
     import torch
 
-    import wgrad.torch_frontend  # noqa: F401
+    import wgrad.torch_frontend
 
     x = torch.ones(8, 16, dtype=torch.bfloat16, device=torch_device)
     offsets = torch.tensor([3, 8], dtype=torch.int32, device=torch_device)
@@ -336,6 +336,23 @@ def test_f087_a_written_output_is_known_to_autograd(torch_device, output):
         torch.ops.wgrad.grouped_wgrad_out(x, x, offsets, saved)
     else:
         wgrad.grouped_wgrad(x, x, offsets, list(saved.unbind()))
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+
+
+def test_f087_a_list_beside_a_stacked_output_is_known_to_autograd(torch_device):
+    """The results go to the list; the stacked tensor is only looked at."""
+    import torch
+
+    x = torch.ones(16, 16, dtype=torch.bfloat16, device=torch_device)
+    offsets = torch.tensor([8, 16], dtype=torch.int32, device=torch_device)
+    stacked = torch.ones(2, 16, 16, dtype=torch.bfloat16, device=torch_device)
+    outs = [torch.ones(16, 16, dtype=torch.bfloat16, device=torch_device) for _ in range(2)]
+    loss = sum((torch.ones_like(o, requires_grad=True) * o).sum() for o in outs)
+    wgrad.grouped_gemm_wgrad_wrapper_sm100(
+        x.T, x, None, None, offsets, "discrete", wgrad_tensor=stacked, wgrad_ptrs=outs
+    )
+    assert all((o == 8).all() for o in outs)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         loss.backward()
 

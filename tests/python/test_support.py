@@ -38,7 +38,7 @@ def test_a_problem_tells_all_that_it_was_given():
         "global_scale": True, "wgrad_dtype": "float16", "acc_dtype": "float16",
         "output_mode": "discrete", "wgrad_expert_stride": 10000, "wgrad_row_pitch": 136,
         "accumulate": True, "mma_tiler_mn": (128, 64), "cluster_shape_mn": (4, 1),
-    }  # fmt: skip
+    }
     p = wgrad.Problem(**given)
     assert {name: getattr(p, name) for name in given} == given
     for name in given:
@@ -54,6 +54,7 @@ def test_a_problem_tells_all_that_it_was_given():
     ("given", "text"),
     [
         ({"global_scale": True}, "global_scale is True; it must be False without a scale_dtype"),
+        ({"sf_vec_size": 7}, "sf_vec_size is 7; it must be 32 or 16, the defaults, without a scale"),
         ({"scale_layout": "compact"}, "scale_layout is 'compact'; it must be 'swizzled'"),
     ],
 )

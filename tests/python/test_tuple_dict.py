@@ -24,7 +24,7 @@ def test_everything_else_is_a_dict():
     with pytest.raises(TypeError):
         hash(d)
     with pytest.raises(AttributeError):
-        d.first  # noqa: B018
+        d.first
 
 
 @pytest.mark.parametrize("index", [2, -1])
@@ -56,7 +56,7 @@ def test_a_key_taken_away_leaves_no_position():
 def test_is_a_torch_pytree():
     import torch.utils._pytree as pytree
 
-    import wgrad.torch_frontend  # noqa: F401
+    import wgrad.torch_frontend
 
     leaves, spec = pytree.tree_flatten(TupleDict(first=1, second=[2, 3]))
     assert leaves == [1, 2, 3]

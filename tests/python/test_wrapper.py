@@ -216,7 +216,7 @@ def test_flat_scales_share_the_operator_of_2d_ones(framework):
 
 def test_an_execute_put_in_its_place_gets_keywords(framework, monkeypatch):
     seen = []
-    put = lambda self, **given: seen.append(given)  # noqa: E731
+    put = lambda self, **given: seen.append(given)
     monkeypatch.setattr(wgrad.GroupedGemmWgradSm100, "execute", put)
     tensors = small(framework, [8, 16])
     wrapper(*tensors)

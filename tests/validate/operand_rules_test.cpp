@@ -158,7 +158,7 @@ TEST(OperandRules, RefuseLeadingDimensions) {
 }
 
 TEST(OperandRules, AcceptTheLimitsThemselves) {
-  EXPECT_EQ(sentences(plain(), [](Problem&, Operands& o) { o.tokens = validate::kMaxTokens; }), "");
+  EXPECT_EQ(sentences(plain(), [](Problem&, Operands& o) { o.tokens = validate::kMaxExtent; }), "");
   EXPECT_EQ(sentences(plain(),
                       [](Problem&, Operands& o) {
                         o.tokens = 64;

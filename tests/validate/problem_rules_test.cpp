@@ -144,7 +144,7 @@ TEST(ProblemRules, AcceptTheLimitsThemselves) {
                         p.tokens = 0;
                       }),
             "");
-  EXPECT_EQ(sentences(plain(), [](Problem& p) { p.tokens = validate::kMaxTokens; }), "");
+  EXPECT_EQ(sentences(plain(), [](Problem& p) { p.tokens = validate::kMaxExtent; }), "");
   EXPECT_EQ(sentences(plain(), [](Problem& p) { p.m = validate::kMaxExtent; }), "");
   EXPECT_EQ(sentences(plain(),
                       [](Problem& p) {
