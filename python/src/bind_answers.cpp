@@ -129,9 +129,9 @@ void bind_support(nb::module_& module) {
       .def("__bool__", [](const Support& s) { return static_cast<bool>(s); })
       .def("__str__", [](const Support& s) { return text(s); })
       .def("__repr__", [](const Support& s) { return "<Support: " + text(s) + ">"; });
-  using OfProblem = Support (*)(const Problem&, const DeviceSpec&, std::string_view);
-  module.def("check_support", OfProblem(check_support), nb::arg("problem"), nb::arg("device"),
-             nb::arg("backend") = "",
+  module.def("check_support",
+             nb::overload_cast<const Problem&, const DeviceSpec&, std::string_view>(check_support),
+             nb::arg("problem"), nb::arg("device"), nb::arg("backend") = "",
              "Whether some backend, or the one called `backend`, runs `problem` on `device`.");
 }
 

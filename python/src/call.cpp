@@ -32,6 +32,11 @@ void CallBuilder::check_place(const TensorView& view, const std::string& field) 
 
 namespace {
 
+/// "1 token", "2 tokens".
+std::string counted(std::int64_t number, const char* unit) {
+  return fmt::format("{} {}{}", number, unit, number == 1 ? "" : "s");
+}
+
 void check_output_rank(CallBuilder& b) {
   if (b.in.wgrad) b.check_rank(*b.in.wgrad, "wgrad", 3, "3-D, (E, M, N)");
 }
@@ -60,10 +65,9 @@ void read_inputs(CallBuilder& builder) {
   const OperandLayout b =
       read_operand(builder.in.b, "b", 0, {preferred.b_major, settled}, order, builder.reasons);
   if (builder.reasons.empty() && a.tokens != b.tokens) {
-    builder.refuse("tokens", "b",
-                   fmt::format("{} token{} long", b.tokens, b.tokens == 1 ? "" : "s"),
-                   fmt::format("as long as {}: {} token{}", builder.named("a"), a.tokens,
-                               a.tokens == 1 ? "" : "s"));
+    builder.refuse(
+        "tokens", "b", counted(b.tokens, "token") + " long",
+        fmt::format("as long as {}: {}", builder.named("a"), counted(a.tokens, "token")));
   }
   Problem& p = builder.call.problem;
   p.m = a.extent;
@@ -98,7 +102,7 @@ void check_workspace_size(CallBuilder& b, std::int64_t given) {
   const std::int64_t need =
       workspace_bytes(b.call.problem.experts, b.form == OutputForm::kPointers);
   if (given >= need) return;
-  b.refuse("workspace", "workspace", fmt::format("{} byte{}", given, given == 1 ? "" : "s"),
+  b.refuse("workspace", "workspace", counted(given, "byte"),
            fmt::format("at least {} bytes, as get_grouped_gemm_wgrad_workspace_size_sm100 says{}",
                        need, b.form == OutputForm::kPointers ? " of output_mode='discrete'" : ""));
 }

@@ -97,7 +97,7 @@ void Compiled::run(const Arguments& in, Call& call) const {
     launch(executable_, call.operands);
   }
   if (in.wgrad) mark_written(std::span(&*in.wgrad, 1));
-  mark_written(in.outputs);
+  if (!in.outputs.empty()) mark_written(in.outputs);
 }
 
 }  // namespace wgrad::python

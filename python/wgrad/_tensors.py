@@ -7,6 +7,9 @@ from typing import Any
 from . import _core
 from ._refusals import refuse
 
+#: Bytes to which the addresses of outputs are aligned.
+ALIGNMENT = 16
+
 
 def is_torch(tensor: Any) -> bool:
     """Whether `tensor` is a torch tensor, without importing torch."""

@@ -9,6 +9,7 @@ from typing import Any
 from . import _core
 from ._options import options, pair, whole
 from ._refusals import refuse, shown
+from ._tensors import ALIGNMENT
 
 _MODES = (
     "either sample_wgrad for dense mode, or num_experts, wgrad_shape and wgrad_dtype for discrete "
@@ -320,8 +321,8 @@ def _check_expert(expert: Any, contract: _core.Contract) -> None:
         raise refuse(name, "strided", "contiguous")
     if view.device != contract.device:
         raise refuse(name, f"on {view.device}", f"on {contract.device}, as sample_a is")
-    if view.address % 16 != 0:
-        raise refuse(name, f"at address {view.address:#x}", "aligned to 16 bytes")
+    if view.address % ALIGNMENT != 0:
+        raise refuse(name, f"at address {view.address:#x}", f"aligned to {ALIGNMENT} bytes")
 
 
 def _not_compiled() -> Exception:

@@ -6,9 +6,9 @@ from typing import Any
 
 from . import _core
 from ._refusals import refuse
+from ._tensors import ALIGNMENT
 
 _ITEM_BYTES = {"bfloat16": 2, "float16": 2, "float32": 4}
-_ALIGNMENT = 16  # bytes
 
 
 def wgrad_expert_ptrs(wgrad_tensor: Any, current_stream: Any = None) -> Any:
@@ -48,10 +48,10 @@ def wgrad_expert_ptrs(wgrad_tensor: Any, current_stream: Any = None) -> Any:
     if experts > 1 and apart < m * n:
         need = f"at least M * N = {m * n} elements from expert to expert, so that none overlap"
         raise refuse(name, f"strided by {view.strides}", need)
-    stride = apart * _ITEM_BYTES[view.dtype] if experts > 1 else _ALIGNMENT
-    if view.address % _ALIGNMENT != 0 or stride % _ALIGNMENT != 0:
+    stride = apart * _ITEM_BYTES[view.dtype] if experts > 1 else ALIGNMENT
+    if view.address % ALIGNMENT != 0 or stride % ALIGNMENT != 0:
         got = f"at address {view.address:#x} with an expert every {stride} bytes"
-        raise refuse(name, got, f"aligned to {_ALIGNMENT} bytes in every expert")
+        raise refuse(name, got, f"aligned to {ALIGNMENT} bytes in every expert")
     if view.address + stride * experts >= 2**63:
         raise refuse(name, f"strided by {view.strides}", "within 64-bit addresses")
     if view.device == "cpu" and current_stream is not None:

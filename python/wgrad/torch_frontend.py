@@ -7,6 +7,7 @@ operators that torch.compile keeps in one graph, for any T, and whose mutation o
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import torch
@@ -62,10 +63,15 @@ def new_output(
 ) -> torch.Tensor:
     """A packed tensor beside `like`, zeros or uninitialised, taken on the launch stream."""
     make = torch.zeros if zero else torch.empty
+    with _launch_stream(stream, like):
+        return make(shape, dtype=_DTYPES[dtype], device=like.device)
+
+
+def _launch_stream(stream: Any, like: torch.Tensor) -> contextlib.AbstractContextManager[Any]:
+    """What runs within it runs on `stream` of the device of `like`; None: on torch's current one."""
     if stream is None or not like.is_cuda:
-        return make(shape, dtype=_DTYPES[dtype], device=like.device)
-    with torch.cuda.stream(as_stream(stream, like.device)):
-        return make(shape, dtype=_DTYPES[dtype], device=like.device)
+        return contextlib.nullcontext()
+    return torch.cuda.stream(as_stream(stream, like.device))
 
 
 def as_stream(stream: Any, device: torch.device) -> torch.cuda.Stream:
@@ -119,16 +125,9 @@ def address_range(
     like: torch.Tensor, first: int, stride: int, count: int, stream: Any
 ) -> torch.Tensor:
     """A (count,) int64 tensor of first, first + stride, ..., filled where `like` is."""
-
-    def fill() -> torch.Tensor:
-        return torch.arange(
-            first, first + stride * count, stride, dtype=torch.int64, device=like.device
-        )
-
-    if stream is None or not like.is_cuda:
-        return fill()
-    with torch.cuda.stream(as_stream(stream, like.device)):
-        return fill()
+    end = first + stride * count
+    with _launch_stream(stream, like):
+        return torch.arange(first, end, stride, dtype=torch.int64, device=like.device)
 
 
 def to_float_numpy(tensor: torch.Tensor) -> Any:

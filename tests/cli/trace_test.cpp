@@ -139,35 +139,30 @@ TEST(TraceCommand, WritesBothFiles) {
 }
 #endif
 
+/// What a small trace with `more` flags says, ending in `code`.
+std::string refusal(int code, const std::vector<std::string>& more) {
+  std::vector<std::string> arguments = {"trace", "--m", "256", "--n", "256", "--counts", "64"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  std::ostringstream out, err;
+  EXPECT_EQ(run_app(arguments, out, err), code) << err.str();
+  return err.str();
+}
+
 TEST(TraceCommand, NamesTheFlagOfAFileThatCannotBeOpened) {
-  const auto refusal = [](const std::vector<std::string>& more) {
-    std::vector<std::string> arguments = {"trace", "--m", "256", "--n", "256", "--counts", "64"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    std::ostringstream out, err;
-    EXPECT_EQ(run_app(arguments, out, err), kCannotRun) << err.str();
-    return err.str();
-  };
-  EXPECT_EQ(refusal({"--timeline", "/no/such/t.json"}),
+  EXPECT_EQ(refusal(kCannotRun, {"--timeline", "/no/such/t.json"}),
             "wgrad: --timeline '/no/such/t.json' cannot be written: No such file or directory\n");
-  EXPECT_EQ(refusal({"--timeline", "/dev/null", "--picture", "/no/such/t.svg"}),
+  EXPECT_EQ(refusal(kCannotRun, {"--timeline", "/dev/null", "--picture", "/no/such/t.svg"}),
             "wgrad: --picture '/no/such/t.svg' cannot be written: No such file or directory\n");
-  EXPECT_EQ(refusal({"--timeline", "/dev/null", "--picture", ""}),
+  EXPECT_EQ(refusal(kCannotRun, {"--timeline", "/dev/null", "--picture", ""}),
             "wgrad: --picture '' cannot be written: No such file or directory\n");
 }
 
 TEST(TraceCommand, RefusesFilesAndFlagsThatContradictEachOther) {
-  const auto refusal = [](const std::vector<std::string>& more) {
-    std::vector<std::string> arguments = {"trace", "--m", "256", "--n", "256", "--counts", "64"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    std::ostringstream out, err;
-    EXPECT_EQ(run_app(arguments, out, err), kBadArgument) << err.str();
-    return err.str();
-  };
-  EXPECT_EQ(refusal({"--timeline", "no_such_file", "--picture", "./no_such_file"}),
+  EXPECT_EQ(refusal(kBadArgument, {"--timeline", "no_such_file", "--picture", "./no_such_file"}),
             "wgrad: --picture is ./no_such_file; it must be another file than --timeline\n");
   EXPECT_FALSE(std::filesystem::exists("no_such_file"));
   for (const std::string flag : {"--cta", "--from", "--to"}) {
-    EXPECT_EQ(refusal({flag, "1"}).rfind(flag + " requires --picture", 0), 0U);
+    EXPECT_EQ(refusal(kBadArgument, {flag, "1"}).rfind(flag + " requires --picture", 0), 0U);
   }
 }
 

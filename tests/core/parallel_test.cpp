@@ -1,12 +1,12 @@
 #include "core/parallel.hpp"
 
 #include <gtest/gtest.h>
-#include <sched.h>
 #include <stdlib.h>
 
 #include <stdexcept>
 
 #include "support/few_threads.hpp"
+#include "support/one_core.hpp"
 #include "support/refusal.hpp"
 
 namespace wgrad::core {
@@ -33,20 +33,16 @@ TEST(ParallelFor, GoesOnWithFewerThreadsWhereNoMoreCanBeStarted) {
 TEST(UsableThreads, AreTheCoresThatTheProcessMayRunOn) {
   // NOLINTBEGIN(concurrency-mt-unsafe): no other thread runs
   ASSERT_EQ(unsetenv("WGRAD_THREADS"), 0);
-  cpu_set_t before;
-  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
-  EXPECT_EQ(usable_threads(), CPU_COUNT(&before));
-  int first = 0;
-  while (CPU_ISSET(first, &before) == 0) ++first;
-  cpu_set_t one;
-  CPU_ZERO(&one);
-  CPU_SET(first, &one);
-  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
-  EXPECT_EQ(usable_threads(), 1);
-  ASSERT_EQ(setenv("WGRAD_THREADS", "5", 1), 0);
-  EXPECT_EQ(usable_threads(), 5);
-  ASSERT_EQ(unsetenv("WGRAD_THREADS"), 0);
-  ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
+  const int before = usable_threads();
+  {
+    const test::OneCore pinned;
+    EXPECT_EQ(before, pinned.cores_before());
+    EXPECT_EQ(usable_threads(), 1);
+    ASSERT_EQ(setenv("WGRAD_THREADS", "5", 1), 0);
+    EXPECT_EQ(usable_threads(), 5);
+    ASSERT_EQ(unsetenv("WGRAD_THREADS"), 0);
+  }
+  EXPECT_EQ(usable_threads(), before);
   // NOLINTEND(concurrency-mt-unsafe)
 }
 
