@@ -194,6 +194,19 @@ def test_calls_without_tokens_use_whatever_majors_are_kept(framework, majors):
         assert len(CACHE) == 1
 
 
+def test_one_16_bit_token_of_packed_k_major_rows_has_an_operator_of_its_own(framework):
+    """As K-major its rows would be 2 bytes apart, which no kernel reads."""
+    for tokens, kept in ((32, 1), (1, 2), (32, 2), (1, 2)):
+        a = framework.tensor(np.ones((64, tokens)), "bfloat16")
+        b = framework.tensor(np.ones((32, tokens)), "bfloat16").T
+        offsets = framework.tensor(np.array([0, tokens]), "int32")
+        result = framework.to_numpy(wrapper(a, b, None, None, offsets)["wgrad_tensor"])
+        natural = framework.to_numpy(wgrad.grouped_wgrad(a.T, b, offsets))
+        for got in (result, natural):
+            assert (got[0] == 0).all() and (got[1] == tokens).all()
+        assert len(CACHE) == kept
+
+
 @pytest.mark.block_scaled
 def test_fp8_calls_of_few_tokens_share_an_operator(framework):
     for counts in ([256, 384], [0, 1], [0, 0], [32, 32]):
