@@ -49,7 +49,7 @@ def test_the_import_rule_accepts_a_good_tree(tree):
     ("device/wgrad/prim/tile.cuh", "<cuda_runtime.h>", "device/ includes only device/"),
     ("src/launch/driver.cpp", '"emu/machine.hpp"', "only src/backends/emu_* sees emu/"),
     ("emu/machine.cpp", '"plan/plan.hpp"', "the emulated machine sees emu/ and device/ only"),
-    ("python/src/module.cpp", '"plan/plan.hpp"', "sees include/wgrad only"),
+    ("python/bind/module.cpp", '"plan/plan.hpp"', "sees include/wgrad only"),
     ("cli/run.cpp", '"scales/codec.hpp"', "sees include/wgrad only"),
     ("cli/run.cpp", '"emu/machine.hpp"', "sees include/wgrad only"),
     ("examples/run.cpp", '"support/case.hpp"', "sees include/wgrad only"),
