@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "wgrad/device_spec.hpp"
+#include "wgrad/operands.hpp"
 #include "wgrad/problem.hpp"
 
 namespace wgrad {
@@ -51,6 +53,16 @@ struct LeadingDimensions {
 /// problem alone takes it that its operands' rows are aligned.
 Support check_support(const Problem& problem, const DeviceSpec& device, std::string_view backend,
                       const LeadingDimensions& lds);
+
+/// What of `problem` and `operands` no device takes: addresses, leading dimensions, extents, an
+/// output in the memory of an input. Reads nothing through them.
+Support check_operands(const Problem& problem, const Operands& operands);
+
+/// What of the (E,) `addresses` of a discrete call's outputs no device takes: null or misaligned
+/// ones, outputs that share bytes with each other or with an input. For callers whose host holds
+/// them while Operands::wgrad_ptrs is on a device, where run() sees them under validation only.
+Support check_addresses(const Problem& problem, const Operands& operands,
+                        std::span<const std::int64_t> addresses);
 
 /// Throws ValueError (any bad argument) or RuntimeError (only missing capabilities) with all
 /// reasons in one message; returns where `support` is yes. The exception is a Refusal too.

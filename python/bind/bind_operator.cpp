@@ -190,12 +190,9 @@ void bind_compiled(nb::module_& module) {
            "Computes one call.")
       .def("run_request", nb::overload_cast<Request&>(&Compiled::run, nb::const_),
            nb::arg("request"), "Computes a call that was read before.")
-      .def(
-          "fault", [](const Compiled& c) { return c.executable().fault(); },
-          "The first DeviceFault since compilation or clear_fault(), or None.")
-      .def(
-          "clear_fault", [](const Compiled& c) { c.executable().clear_fault(); },
-          "Forgets the fault seen.")
+      .def("fault", &Compiled::fault,
+           "The first DeviceFault since compilation or clear_fault(), or None.")
+      .def("clear_fault", &Compiled::clear_fault, "Forgets the fault seen.")
       .def_prop_ro(
           "backend", [](const Compiled& c) { return c.executable().backend(); },
           "name of the backend")

@@ -37,13 +37,28 @@ bool check_shape(CallBuilder& b, const TensorView& w) {
 }
 
 /// Default strides stay 0, so that two spellings of a packed output have one key.
-void set_strides(CallBuilder& b, const TensorView& w) {
-  Problem& p = b.call.problem;
+void set_strides(CallBuilder& b, Problem& p, const TensorView& w) {
   if (p.m > 1 && w.strides[1] != p.n) p.wgrad_row_pitch = w.strides[1];
-  if (p.experts > 1 && w.strides[0] != p.m * row_pitch(p)) p.wgrad_expert_stride = w.strides[0];
+  if (p.experts > 1 && w.strides[0] != expert_stride(p)) p.wgrad_expert_stride = w.strides[0];
   if ((p.m > 1 && w.strides[1] == 0) || (p.experts > 1 && w.strides[0] == 0)) {
     b.refuse("layout", "wgrad", kBroadcast, "a tensor whose rows lie apart");
   }
+}
+
+/// The results go elsewhere, yet what is given is judged in full: as if it stood alone, and in rows
+/// as packed as those behind addresses are.
+void check_beside_pointers(CallBuilder& b, const TensorView& w) {
+  Problem p = b.call.problem;
+  Operands o = b.call.operands;
+  p.output_mode = OutputMode::kDense;
+  set_strides(b, p, w);
+  o.wgrad = w.data;
+  if (row_pitch(p) > p.n) {
+    b.refuse("layout", "wgrad", "strided by " + strides_text(w) + " elements",
+             "of packed rows beside " + b.named("wgrad_ptrs") +
+                 ", through which each expert is written without gaps");
+  }
+  for (Reason& reason : check_operands(p, o).reasons) b.reasons.push_back(std::move(reason));
 }
 
 void read_stacked(CallBuilder& b, const TensorView& w) {
@@ -53,8 +68,8 @@ void read_stacked(CallBuilder& b, const TensorView& w) {
     b.refuse("layout", "wgrad", "strided by " + strides_text(w) + " elements",
              "contiguous along N: strides (M*N, N, 1), or padded rows or experts");
   }
-  if (b.form == OutputForm::kPointers) return;  // given too, but the kernel writes elsewhere
-  set_strides(b, w);
+  if (b.form == OutputForm::kPointers) return check_beside_pointers(b, w);
+  set_strides(b, b.call.problem, w);
   b.call.operands.wgrad = w.data;
 }
 
@@ -85,6 +100,9 @@ void read_separate(CallBuilder& b) {
   }
   for (std::size_t e = 0; e < given; ++e) read_separate_output(b, e);
   b.call.operands.wgrad_ptrs = b.call.addresses.data();
+  const bool seen_by_run = b.call.place.kind == DeviceKind::kCpu;
+  if (!b.reasons.empty() || seen_by_run) return;
+  b.reasons = check_addresses(b.call.problem, b.call.operands, b.call.addresses).reasons;
 }
 
 void read_pointers(CallBuilder& b) {

@@ -45,24 +45,61 @@ void launch_on_cuda(const Executable& executable, Call& call, const Arguments& i
   if (table.is_valid()) record_pointers(table, call);
 }
 
+Executable prepared(const Contract& contract, const Problem& problem) {
+  return prepare(
+      problem, contract.device(),
+      {contract.options.backend, contract.options.validate_device_data, contract.place.ordinal});
+}
+
+/// `of` with the output's strides of `strides`.
+Problem strided_as(Problem of, const Problem& strides) {
+  of.wgrad_row_pitch = strides.wgrad_row_pitch;
+  of.wgrad_expert_stride = strides.wgrad_expert_stride;
+  return of;
+}
+
 }  // namespace
 
 Compiled::Compiled(Contract contract)
-    : contract_(std::move(contract)),
-      executable_(prepare(contract_.problem, contract_.device(),
-                          {contract_.options.backend, contract_.options.validate_device_data,
-                           contract_.place.ordinal})) {
+    : contract_(std::move(contract)), executable_(prepared(contract_, contract_.problem)) {
   // Later calls under the same key may have left the vector size to the dtype, or the reverse.
   if (contract_.problem.scales) {
     contract_.options.sf_vec_size = contract_.problem.scales->vec_size;
   }
 }
 
+bool Compiled::keeps_contract(const Problem& call) const {
+  const Problem& own = contract_.problem;
+  return same_contract(contract_.strides_open ? strided_as(call, own) : call, own);
+}
+
+const Executable& Compiled::executable_for(const Problem& call) const {
+  const Problem problem = strided_as(contract_.problem, call);
+  if (problem == contract_.problem) return executable_;
+  const std::pair strides{call.wgrad_row_pitch, call.wgrad_expert_stride};
+  const auto found = others_.find(strides);
+  if (found != others_.end()) return found->second;
+  return others_.emplace(strides, prepared(contract_, problem)).first->second;
+}
+
+std::optional<DeviceFault> Compiled::fault() const {
+  if (auto seen = executable_.fault()) return seen;
+  for (const auto& [strides, executable] : others_) {
+    if (auto seen = executable.fault()) return seen;
+  }
+  return std::nullopt;
+}
+
+void Compiled::clear_fault() const {
+  executable_.clear_fault();
+  for (const auto& [strides, executable] : others_) executable.clear_fault();
+}
+
 void Compiled::check(const Arguments& in, Call& call) const {
   check_grad(in);
   if (call.a_open) call.problem.a_major = contract_.problem.a_major;
   if (call.b_open) call.problem.b_major = contract_.problem.b_major;
-  if (!same_contract(call.problem, contract_.problem)) {
+  if (!keeps_contract(call.problem)) {
     refuse_if_any(differences(call.problem, contract_.problem));
   }
   if (call.place != contract_.place) {
@@ -91,10 +128,12 @@ void Compiled::run(Request& request) const {
 }
 
 void Compiled::run(const Arguments& in, Call& call) const {
+  const Executable& executable =
+      contract_.strides_open ? executable_for(call.problem) : executable_;
   if (call.place.kind == DeviceKind::kCuda) {
-    launch_on_cuda(executable_, call, in);
+    launch_on_cuda(executable, call, in);
   } else {
-    launch(executable_, call.operands);
+    launch(executable, call.operands);
   }
   if (in.wgrad) mark_written(std::span(&*in.wgrad, 1));
   if (!in.outputs.empty()) mark_written(in.outputs);

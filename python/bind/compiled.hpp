@@ -3,6 +3,10 @@
 
 #include <nanobind/nanobind.h>
 
+#include <map>
+#include <optional>
+#include <utility>
+
 #include "arguments.hpp"
 #include "contract.hpp"
 #include "wgrad/executable.hpp"
@@ -26,13 +30,23 @@ class Compiled {
   void run(const Arguments& in, Call& call) const;
 
   const Contract& contract() const noexcept { return contract_; }
+  /// Of the contract's own output strides.
   const Executable& executable() const noexcept { return executable_; }
+
+  /// The first fault in device data that any call met since the last clear_fault().
+  std::optional<DeviceFault> fault() const;
+  void clear_fault() const;
 
  private:
   void check(const Arguments& in, Call& call) const;
+  bool keeps_contract(const Problem& call) const;
+  const Executable& executable_for(const Problem& call) const;
 
   Contract contract_;
   Executable executable_;
+  /// By the output's row pitch and expert stride, where the contract leaves them open. Guarded by
+  /// the GIL; none is ever taken out.
+  mutable std::map<std::pair<std::int64_t, std::int64_t>, Executable> others_;
 };
 
 }  // namespace wgrad::python

@@ -45,13 +45,13 @@ void CompiledCalls::run(const Tensors& tensors, const Options& options, OutputFo
 
 std::optional<DeviceFault> CompiledCalls::fault() const {
   for (const auto& [key, compiled] : operators_) {
-    if (auto seen = compiled->executable().fault()) return seen;
+    if (auto seen = compiled->fault()) return seen;
   }
   return std::nullopt;
 }
 
 void CompiledCalls::clear_fault() const {
-  for (const auto& [key, compiled] : operators_) compiled->executable().clear_fault();
+  for (const auto& [key, compiled] : operators_) compiled->clear_fault();
 }
 
 }  // namespace wgrad::python

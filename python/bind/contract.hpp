@@ -16,7 +16,8 @@ struct Contract {
   Place place;
   Options options;
   OutputForm form = OutputForm::kStacked;
-  LeadingDimensions lds{};  ///< of the tensors it was read from
+  LeadingDimensions lds{};    ///< of the tensors it was read from
+  bool strides_open = false;  ///< read without an output: a stacked one may lie as it will
 
   /// Equal for calls that one compiled operator serves: T, offsets, addresses and streams differ.
   std::string key() const;

@@ -30,7 +30,8 @@ class Request {
   std::vector<std::string> other_keys() const { return python::other_keys(call_, options_); }
   Contract contract() const {
     const Operands& o = call_.operands;
-    return {call_.problem, call_.place, options_, form_, {o.a_ld, o.b_ld}};
+    const bool strides_open = form_ == OutputForm::kStacked && !arguments_.wgrad;
+    return {call_.problem, call_.place, options_, form_, {o.a_ld, o.b_ld}, strides_open};
   }
 
   /// Adds the (E, M, N) output of a call that came without one.

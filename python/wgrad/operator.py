@@ -179,7 +179,8 @@ class GroupedGemmWgrad:
             a_tensor, b_tensor, sfa_tensor, sfb_tensor, global_scale_a, global_scale_b: as the
                 samples, with any T.
             offsets_tensor: (E,) int32, the cumulative ends of the experts.
-            wgrad_tensor: (E, M, N) output; in discrete mode a stacked one.
+            wgrad_tensor: (E, M, N) output; in discrete mode a stacked one, whose experts and rows
+                may have gaps. Its first use with other strides prepares an operator for them.
             wgrad_ptrs: (E,) int64 addresses of the experts' (M, N) outputs, 16-byte aligned, on the
                 operands' device (discrete mode). The caller keeps the outputs alive.
             current_stream: integer handle, torch stream or CUstream; None: torch's current stream
@@ -335,7 +336,7 @@ class GroupedGemmWgradSm100(GroupedGemmWgrad):
         + """
     The drop-in name: it serves every device wgrad supports. Unlike GroupedGemmWgrad, a discrete
     execute() accepts wgrad_tensor and wgrad_ptrs at once, as the reference does: the results go
-    through the pointers, and wgrad_tensor is only checked.
+    through the pointers, and wgrad_tensor, whose rows must be packed then, is only checked.
     """
     )
 

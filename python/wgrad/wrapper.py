@@ -52,7 +52,8 @@ def grouped_gemm_wgrad_wrapper_sm100(
         wgrad_tensor: (E, M, N) output. None: dense mode, and discrete mode without wgrad_ptrs,
             allocate one (zeros when accumulating).
         wgrad_ptrs: (E,) int64 addresses (discrete mode), on the operands' device. With wgrad_tensor
-            too, the results go through the pointers, and wgrad_tensor is checked and returned.
+            too, the results go through the pointers, and wgrad_tensor, whose rows must be packed
+            then, is checked and returned.
         global_scale_a, global_scale_b: (E,) float32, both or neither; NVFP4 needs them.
         acc_dtype: None or float32.
         wgrad_dtype: bfloat16 (default), float16 or float32. A given wgrad_tensor's own dtype wins

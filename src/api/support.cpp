@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "api/choice.hpp"
+#include "validate/data_rules.hpp"
 #include "validate/device_rules.hpp"
 #include "validate/operand_rules.hpp"
 #include "validate/problem_rules.hpp"
@@ -78,6 +79,19 @@ Support check_support(const Problem& problem, const DeviceSpec& device, std::str
   operands.a_ld = lds.a;
   operands.b_ld = lds.b;
   validate::check_leading_dimensions(support.reasons, problem, operands);
+  return support;
+}
+
+Support check_operands(const Problem& problem, const Operands& operands) {
+  Support support{validate::broken_rules(problem)};
+  if (support) support.reasons = validate::broken_rules(problem, operands, 0);
+  return support;
+}
+
+Support check_addresses(const Problem& problem, const Operands& operands,
+                        std::span<const std::int64_t> addresses) {
+  Support support{validate::broken_rules(problem)};
+  if (support) support.reasons = validate::broken_data_rules(problem, operands, {}, addresses);
   return support;
 }
 

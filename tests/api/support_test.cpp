@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "backends/backend.hpp"
@@ -182,6 +183,55 @@ TEST(Support, JudgesLeadingDimensionsWhereTheyAreKnown) {
             "of 16 bytes: pad the contiguous axis");
   p.tokens = 0;
   EXPECT_TRUE(check_support(p, host_spec(), "reference", {}));
+}
+
+// Of memory that the host cannot read: only the addresses are looked at.
+TEST(Support, JudgesOperandsWithoutADevice) {
+  Problem p = problem_of(formats()[0], 16, 8);
+  p.experts = 1;
+  p.tokens = 8;
+  const auto at = [](std::uintptr_t address) { return reinterpret_cast<void*>(address); };
+  Operands o;
+  o.tokens = p.tokens;
+  o.a = at(0x10000);
+  o.b = at(0x20000);
+  o.offsets = static_cast<const std::int32_t*>(at(0x30000));
+  o.wgrad = at(0x40000);
+  EXPECT_EQ(sentences(check_operands(p, o).reasons), "");
+  o.wgrad = at(0x20008);
+  EXPECT_EQ(sentences(check_operands(p, o).reasons),
+            "wgrad is at address 0x20008; it must be aligned to 16 bytes");
+  o.wgrad = at(0x20010);
+  EXPECT_EQ(sentences(check_operands(p, o).reasons),
+            "b is at address 0x20000, in the memory of the output; it must be apart from what is "
+            "written while it is read");
+  p.m = 0;
+  EXPECT_EQ(sentences(check_operands(p, o).reasons), "m is 0; it must be from 1 to 2147483647");
+}
+
+TEST(Support, JudgesAddressesThatTheHostHolds) {
+  Problem p = problem_of(formats()[0], 16, 8);
+  p.experts = 2;
+  p.tokens = 8;
+  p.output_mode = OutputMode::kDiscrete;
+  Operands o;
+  o.tokens = p.tokens;
+  o.a = reinterpret_cast<const void*>(std::uintptr_t{0x10000});
+  const auto refusal = [&](std::int64_t first, std::int64_t second) {
+    const std::array addresses{first, second};
+    return sentences(check_addresses(p, o, addresses).reasons);
+  };
+  EXPECT_EQ(refusal(0x40000, 0x40100), "");
+  EXPECT_EQ(refusal(0x40000, 0x400f0),
+            "wgrad_ptrs[1] is 0x400f0, within the output of expert 0 at 0x40000; it must be at "
+            "least 256 bytes from every other");
+  EXPECT_EQ(refusal(0x40000, 0x10010),
+            "a is at address 0x10000, in the memory of the output of expert 1; it must be apart "
+            "from what is written while it is read");
+  EXPECT_EQ(
+      refusal(0, 0x40008),
+      "wgrad_ptrs[0] is 0x0; it must be a non-null address aligned to 16 bytes\nwgrad_ptrs[1] "
+      "is 0x40008; it must be a non-null address aligned to 16 bytes");
 }
 
 TEST(Support, ABackendRefusesDevicesOfAnotherKindByName) {
