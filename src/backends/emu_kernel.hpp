@@ -2,8 +2,8 @@
 // own OutputMode and InputType.
 #pragma once
 
-#include "wgrad/shared/config.hpp"
 #include "wgrad/shared/params.hpp"
+#include "wgrad/sm90/config.hpp"
 
 namespace wgrad::backends {
 

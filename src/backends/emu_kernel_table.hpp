@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "backends/emu_kernel.hpp"
-#include "wgrad/kernels/wgrad_sm90.cuh"
+#include "wgrad/sm90/wgrad_sm90.cuh"
 
 namespace wgrad::backends {
 

@@ -10,9 +10,9 @@
 #include "launch/operand_limits.hpp"
 #include "plan/sm90_config.hpp"
 #include "wgrad/shared/schedule.hpp"
-#include "wgrad/shared/smem.hpp"
 #include "wgrad/shared/tensor_map.hpp"
 #include "wgrad/shared/trace.hpp"
+#include "wgrad/sm90/smem.hpp"
 
 namespace wgrad::backends {
 namespace {

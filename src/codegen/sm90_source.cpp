@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "wgrad/shared/params.hpp"
-#include "wgrad/shared/smem.hpp"
+#include "wgrad/sm90/smem.hpp"
 
 namespace wgrad::codegen {
 namespace {
@@ -89,7 +89,7 @@ KernelSource sm90_source(const Config& c) {
                             c.split == shared::WarpgroupSplit::kTiles ? "pingpong" : "cooperative");
   source.entry = "wgrad_sm90";
   source.text = fmt::format(
-      "#include \"wgrad/kernels/wgrad_sm90.cuh\"\n\nusing namespace wgrad::shared;\n\n{}\n{}\n{}",
+      "#include \"wgrad/sm90/wgrad_sm90.cuh\"\n\nusing namespace wgrad::shared;\n\n{}\n{}\n{}",
       config_text(c), agreement_text(c), kEntry);
   source.options = {"--gpu-architecture=sm_90a", "--std=c++20",
                     "--device-as-default-execution-space", "--ptxas-options=-v"};

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "codegen/kernel_source.hpp"
-#include "wgrad/shared/config.hpp"
+#include "wgrad/sm90/config.hpp"
 
 namespace wgrad::codegen {
 

@@ -6,7 +6,7 @@
 namespace wgrad::jit {
 
 struct DeviceHeader {
-  const char* name;  ///< as kernels include it: "wgrad/shared/config.hpp"
+  const char* name;  ///< as kernels include it: "wgrad/sm90/config.hpp"
   const char* text;
 };
 

@@ -133,7 +133,7 @@ void Sm90Launch::set_maps(shared::KernelParams& params, const Operands& o) const
 void Sm90Launch::start(shared::KernelParams& params, CuStream stream) const {
   const auto cluster = static_cast<unsigned>(shared::cluster_ctas(config_.kernel));
   CuLaunchAttribute attributes[2];
-  attributes[0].id = kCuProgrammaticStreamSerialization;  // kernels/setup.cuh waits
+  attributes[0].id = kCuProgrammaticStreamSerialization;  // common/setup.cuh waits
   attributes[0].value.allowed = config_.overlaps && runtime_.overlaps_launches() ? 1 : 0;
   attributes[1].id = kCuClusterDimension;
   attributes[1].value.cluster[0] = cluster;

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "wgrad/scale_layout.hpp"
-#include "wgrad/shared/smem.hpp"
 #include "wgrad/shared/tensor_map.hpp"
+#include "wgrad/sm90/smem.hpp"
 
 namespace wgrad::plan {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "wgrad/device_spec.hpp"
 #include "wgrad/problem.hpp"
-#include "wgrad/shared/config.hpp"
 #include "wgrad/shared/schedule.hpp"
 #include "wgrad/shared/tensor_map.hpp"
+#include "wgrad/sm90/config.hpp"
 
 namespace wgrad::plan {
 

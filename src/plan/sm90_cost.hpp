@@ -6,7 +6,7 @@
 
 #include "wgrad/device_spec.hpp"
 #include "wgrad/problem.hpp"
-#include "wgrad/shared/config.hpp"
+#include "wgrad/sm90/config.hpp"
 
 namespace wgrad::plan {
 

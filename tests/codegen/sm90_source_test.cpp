@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "wgrad/shared/smem.hpp"
+#include "wgrad/sm90/smem.hpp"
 
 namespace wgrad::codegen {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "wgrad/shared/smem.hpp"
+#include "wgrad/sm90/smem.hpp"
 
 namespace wgrad::shared {
 

@@ -1,4 +1,4 @@
-#include "wgrad/shared/smem.hpp"
+#include "wgrad/sm90/smem.hpp"
 
 #include <gtest/gtest.h>
 

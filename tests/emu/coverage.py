@@ -2,7 +2,7 @@
 """Lines of the device code that no emulated kernel reached, of a build with --coverage whose tests have run.
 
 usage: coverage.py BUILD   (emu/README.md shows how to make one)
-Exit status 0: every line of device/wgrad/kernels, prim and shared that was compiled was reached.
+Exit status 0: every line of device/wgrad/common, sm90 and shared that was compiled was reached.
 """
 import collections
 import json
@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 UNITS = ["kernel_list.cpp", "emu_instances.cpp", "emu_traced_instances.cpp"]
-ROOMS = re.compile(r"device/wgrad/(kernels|prim|shared)/.*")
+ROOMS = re.compile(r"device/wgrad/(common|sm90|shared)/.*")
 
 
 def add(counts, data):

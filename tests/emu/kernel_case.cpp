@@ -12,7 +12,7 @@
 #include "support/random.hpp"
 #include "wgrad/scale_layout.hpp"
 #include "wgrad/shared/schedule.hpp"
-#include "wgrad/shared/smem.hpp"
+#include "wgrad/sm90/smem.hpp"
 
 namespace wgrad::test {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "support/case.hpp"
-#include "wgrad/shared/config.hpp"
+#include "wgrad/sm90/config.hpp"
 
 namespace wgrad::test {
 

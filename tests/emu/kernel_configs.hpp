@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <iterator>
 
-#include "wgrad/shared/config.hpp"
+#include "wgrad/sm90/config.hpp"
 
 namespace wgrad::test {
 

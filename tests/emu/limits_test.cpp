@@ -6,7 +6,7 @@
 
 #include "emu/cluster.hpp"
 #include "support/planned_configs.hpp"
-#include "wgrad/shared/smem.hpp"
+#include "wgrad/sm90/smem.hpp"
 
 namespace wgrad::test {
 namespace {

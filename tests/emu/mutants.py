@@ -4,14 +4,14 @@ Each is (name, file under device/wgrad, text, replacement, kernel): the text sta
 is the index in kernel_list.cpp of a configuration that reaches it. A sixth field: problems to try, where few show it.
 """
 
-PIPELINE, STORE = "prim/pipeline.cuh", "prim/store.cuh"
-CONSUMER, EPILOGUE, ALIGN = "kernels/consumer.cuh", "kernels/epilogue.cuh", "kernels/align.cuh"
-QUEUE, SCHEDULER = "kernels/work_queue.cuh", "kernels/scheduler.cuh"
-SETUP, PRODUCER, OPERAND = "kernels/setup.cuh", "kernels/producer.cuh", "kernels/operand.cuh"
-LOADER, RAGGED = "kernels/loader.cuh", "kernels/ragged.cuh"
-EDGE, MAIN = "kernels/edge.cuh", "kernels/wgrad_sm90.cuh"
-TRACE, PARTS = "prim/trace.cuh", "kernels/parts.cuh"
-WORK, SCHEDULE = "kernels/work.cuh", "shared/schedule.hpp"
+PIPELINE, STORE = "common/pipeline.cuh", "common/output_ring.cuh"
+CONSUMER, EPILOGUE, ALIGN = "sm90/consumer.cuh", "sm90/epilogue.cuh", "common/align.cuh"
+QUEUE, SCHEDULER = "common/work_queue.cuh", "common/scheduler.cuh"
+SETUP, PRODUCER, OPERAND = "common/setup.cuh", "sm90/producer.cuh", "common/operand.cuh"
+LOADER, RAGGED = "common/loader.cuh", "common/ragged.cuh"
+EDGE, MAIN = "sm90/edge.cuh", "sm90/wgrad_sm90.cuh"
+TRACE, PARTS = "common/trace.cuh", "sm90/parts.cuh"
+WORK, SCHEDULE = "common/work.cuh", "shared/schedule.hpp"
 
 MUTANTS = [
     ("wait_empty removed", PIPELINE, "arch::barrier_wait(empty(at.slot), at.parity ^ 1);", "", 0),

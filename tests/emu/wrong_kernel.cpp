@@ -1,6 +1,6 @@
 // A kernel that leaves its last expert out when there are 40 tokens or more.
 #include "emu/kernel_list.hpp"
-#include "wgrad/kernels/wgrad_sm90.cuh"
+#include "wgrad/sm90/wgrad_sm90.cuh"
 
 namespace wgrad::test {
 namespace {

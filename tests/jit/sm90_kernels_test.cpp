@@ -17,7 +17,7 @@
 #include "jit/resource_usage.hpp"
 #include "plan/sm90_config.hpp"
 #include "support/planned_configs.hpp"
-#include "wgrad/shared/smem.hpp"
+#include "wgrad/sm90/smem.hpp"
 
 namespace wgrad::jit {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "plan/hopper.hpp"
 #include "validate/problem_rules.hpp"
-#include "wgrad/shared/smem.hpp"
+#include "wgrad/sm90/smem.hpp"
 
 namespace wgrad::plan {
 namespace {

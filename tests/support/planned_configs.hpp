@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "wgrad/shared/config.hpp"
+#include "wgrad/sm90/config.hpp"
 
 namespace wgrad::test {
 

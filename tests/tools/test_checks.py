@@ -21,10 +21,10 @@ def write(root, path, text):
 @pytest.fixture
 def tree(tmp_path):
     write(tmp_path, "include/wgrad/problem.hpp", "#pragma once\n#include <cstdint>\n")
-    write(tmp_path, "device/wgrad/shared/config.hpp", "#pragma once\n")
+    write(tmp_path, "device/wgrad/sm90/config.hpp", "#pragma once\n")
     write(tmp_path, "src/plan/plan.cpp", '#include "wgrad/problem.hpp"\n#include "core/log.hpp"\n')
-    write(tmp_path, "src/jit/nvrtc.cpp", '#include "wgrad/shared/config.hpp"\n')
-    write(tmp_path, "emu/machine.hpp", '#include "wgrad/shared/config.hpp"\n')
+    write(tmp_path, "src/jit/nvrtc.cpp", '#include "wgrad/sm90/config.hpp"\n')
+    write(tmp_path, "emu/machine.hpp", '#include "wgrad/sm90/config.hpp"\n')
     write(tmp_path, "src/backends/emu_backend.cpp", '#include "emu/machine.hpp"\n')
     write(tmp_path, "cli/main.cpp", '#include <CLI/CLI.hpp>\n#include "wgrad/problem.hpp"\n')
     return tmp_path
@@ -41,12 +41,12 @@ def test_the_import_rule_accepts_a_good_tree(tree):
     ("src/plan/plan.cpp", '"jit/nvrtc.hpp"', "src/plan may not include src/jit"),
     ("src/launch/driver.cpp", "<cuda.h>", "no CUDA header"),
     ("src/jit/nvrtc.cpp", "<nvrtc.h>", "no CUDA header"),
-    ("src/plan/plan.cpp", '"wgrad/kernels/wgrad_sm90.cuh"', "the host sees wgrad/shared/ only"),
+    ("src/plan/plan.cpp", '"wgrad/sm90/wgrad_sm90.cuh"', "the host sees .hpp files outside wgrad/arch/ only"),
     ("src/api/run.cpp", "<torch/extension.h>", "no torch, JAX or Python header"),
     ("src/extra/x.cpp", '"core/log.hpp"', "src/extra has no place in the import rule"),
     ("include/wgrad/run.hpp", "<cuda.h>", "nothing foreign"),
     ("include/wgrad/run.hpp", '"core/log.hpp"', "public headers include public headers"),
-    ("device/wgrad/prim/tile.cuh", "<cuda_runtime.h>", "device/ includes only device/"),
+    ("device/wgrad/common/tile.cuh", "<cuda_runtime.h>", "device/ includes only device/"),
     ("src/launch/driver.cpp", '"emu/machine.hpp"', "only src/backends/emu_* sees emu/"),
     ("emu/machine.cpp", '"plan/plan.hpp"', "the emulated machine sees emu/ and device/ only"),
     ("python/bind/module.cpp", '"plan/plan.hpp"', "sees include/wgrad only"),

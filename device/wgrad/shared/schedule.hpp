@@ -2,7 +2,7 @@
 // Pure arithmetic.
 #pragma once
 
-#include "wgrad/shared/config.hpp"
+#include "wgrad/sm90/config.hpp"
 
 namespace wgrad::shared {
 
@@ -111,7 +111,7 @@ constexpr TokenRange token_share(TokenRange r, u32 rank, i32 split_k) {
 constexpr i32 first_token(const Config& c, TokenRange r, i32 alignment) {
   return aligns_first_token(c) ? r.begin - r.begin % alignment : r.begin;
 }
-// Tokens from there to the first window of 16, which count from begin (kernels/align.cuh).
+// Tokens from there to the first window of 16, which count from begin (common/align.cuh).
 constexpr i32 token_shift(const Config& c, TokenRange r, i32 alignment) {
   return (r.begin - first_token(c, r, alignment)) % kWindowTokens;
 }

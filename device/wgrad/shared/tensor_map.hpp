@@ -3,7 +3,7 @@
 // strides of 1.
 #pragma once
 
-#include "wgrad/shared/config.hpp"
+#include "wgrad/sm90/config.hpp"
 
 namespace wgrad::shared {
 

@@ -2,7 +2,7 @@
 // the caller's workspace, which is zero before the launch.
 #pragma once
 
-#include "wgrad/shared/config.hpp"
+#include "wgrad/sm90/config.hpp"
 
 namespace wgrad::shared {
 

@@ -13,10 +13,10 @@
 //   them as the queue has entries: tiles without k blocks need no producer, who may be that late.
 #pragma once
 
-#include "wgrad/kernels/work.cuh"
-#include "wgrad/prim/accumulator.cuh"
-#include "wgrad/prim/pipeline.cuh"
-#include "wgrad/prim/trace.cuh"
+#include "wgrad/common/pipeline.cuh"
+#include "wgrad/common/trace.cuh"
+#include "wgrad/common/work.cuh"
+#include "wgrad/sm90/accumulator.cuh"
 
 namespace wgrad::device {
 

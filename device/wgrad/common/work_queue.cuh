@@ -1,8 +1,8 @@
 // The tiles a CTA computes, in order: the scheduler writes entries, every role reads them.
 #pragma once
 
-#include "wgrad/kernels/work.cuh"
-#include "wgrad/prim/pipeline.cuh"
+#include "wgrad/common/pipeline.cuh"
+#include "wgrad/common/work.cuh"
 
 namespace wgrad::device {
 

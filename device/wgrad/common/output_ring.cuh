@@ -5,7 +5,7 @@
 #pragma once
 
 #include "wgrad/arch/arch.cuh"
-#include "wgrad/prim/pipeline.cuh"
+#include "wgrad/common/pipeline.cuh"
 
 namespace wgrad::device {
 

@@ -8,9 +8,9 @@
 //   Foreign tokens: zero in both operands, since 0 x Inf is NaN.
 #pragma once
 
-#include "wgrad/kernels/work.cuh"
-#include "wgrad/prim/pipeline.cuh"
-#include "wgrad/prim/tile.cuh"
+#include "wgrad/common/pipeline.cuh"
+#include "wgrad/common/tile.cuh"
+#include "wgrad/common/work.cuh"
 
 namespace wgrad::device {
 

@@ -3,10 +3,10 @@
 // would write. A row comes from the unit that it starts in (ragged.cuh).
 #pragma once
 
-#include "wgrad/kernels/ragged.cuh"
-#include "wgrad/kernels/work.cuh"
-#include "wgrad/prim/pipeline.cuh"
-#include "wgrad/prim/tile.cuh"
+#include "wgrad/common/pipeline.cuh"
+#include "wgrad/common/ragged.cuh"
+#include "wgrad/common/tile.cuh"
+#include "wgrad/common/work.cuh"
 
 namespace wgrad::device {
 

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "wgrad/arch/arch.cuh"
-#include "wgrad/shared/smem.hpp"
+#include "wgrad/sm90/smem.hpp"
 
 namespace wgrad::device {
 

@@ -99,7 +99,7 @@ constexpr bool uses_tma(const Config& c) {
 constexpr bool aligns_first_token(const Config& c) {
   return c.a == OperandLayout::kKMajor || c.b == OperandLayout::kKMajor;
 }
-// Rows of a K-major stage may have to move before they are multiplied (kernels/align.cuh).
+// Rows of a K-major stage may have to move before they are multiplied (common/align.cuh).
 constexpr bool moves_rows(const Config& c) {
   return !is_mn_major(c.a) || !is_mn_major(c.b);
 }

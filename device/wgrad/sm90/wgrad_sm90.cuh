@@ -6,9 +6,9 @@
 // clusters of cluster_ctas(kConfig).
 #pragma once
 
-#include "wgrad/kernels/consumer.cuh"
-#include "wgrad/kernels/producer.cuh"
-#include "wgrad/kernels/setup.cuh"
+#include "wgrad/common/setup.cuh"
+#include "wgrad/sm90/consumer.cuh"
+#include "wgrad/sm90/producer.cuh"
 
 namespace wgrad::device {
 

@@ -2,9 +2,9 @@
 // faults.
 #pragma once
 
-#include "wgrad/kernels/parts.cuh"
-#include "wgrad/kernels/work_queue.cuh"
-#include "wgrad/prim/store.cuh"
+#include "wgrad/common/output_ring.cuh"
+#include "wgrad/common/work_queue.cuh"
+#include "wgrad/sm90/parts.cuh"
 
 namespace wgrad::device {
 

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "wgrad/arch/arch.cuh"
-#include "wgrad/prim/tile.cuh"
+#include "wgrad/common/tile.cuh"
 
 namespace wgrad::device {
 

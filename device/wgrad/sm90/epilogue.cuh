@@ -3,12 +3,12 @@
 // numbered band by band; those outside the matrix, or of another CTA, are left out.
 #pragma once
 
-#include "wgrad/kernels/edge.cuh"
-#include "wgrad/kernels/parts.cuh"
-#include "wgrad/kernels/work.cuh"
-#include "wgrad/prim/accumulator.cuh"
-#include "wgrad/prim/store.cuh"
-#include "wgrad/prim/trace.cuh"
+#include "wgrad/common/output_ring.cuh"
+#include "wgrad/common/trace.cuh"
+#include "wgrad/common/work.cuh"
+#include "wgrad/sm90/accumulator.cuh"
+#include "wgrad/sm90/edge.cuh"
+#include "wgrad/sm90/parts.cuh"
 
 namespace wgrad::device {
 

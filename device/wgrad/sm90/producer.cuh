@@ -1,13 +1,13 @@
 // The producer: one thread has the copy engine fill stage after stage, tile after tile.
 #pragma once
 
-#include "wgrad/kernels/loader.cuh"
-#include "wgrad/kernels/operand.cuh"
-#include "wgrad/kernels/parts.cuh"
-#include "wgrad/kernels/scheduler.cuh"
-#include "wgrad/prim/pipeline.cuh"
-#include "wgrad/prim/tile.cuh"
-#include "wgrad/prim/trace.cuh"
+#include "wgrad/common/loader.cuh"
+#include "wgrad/common/operand.cuh"
+#include "wgrad/common/pipeline.cuh"
+#include "wgrad/common/scheduler.cuh"
+#include "wgrad/common/tile.cuh"
+#include "wgrad/common/trace.cuh"
+#include "wgrad/sm90/parts.cuh"
 
 namespace wgrad::device {
 

@@ -2,8 +2,8 @@
 // from the accumulator, since the copy engine would write the whole 16-byte unit.
 #pragma once
 
-#include "wgrad/kernels/work.cuh"
-#include "wgrad/prim/accumulator.cuh"
+#include "wgrad/common/work.cuh"
+#include "wgrad/sm90/accumulator.cuh"
 
 namespace wgrad::device {
 

@@ -2,7 +2,7 @@
 // roles need to know of it, so that none of them waits for global memory.
 #pragma once
 
-#include "wgrad/kernels/work_queue.cuh"
+#include "wgrad/common/work_queue.cuh"
 
 namespace wgrad::device {
 

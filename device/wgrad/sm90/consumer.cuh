@@ -2,10 +2,10 @@
 // tile out.
 #pragma once
 
-#include "wgrad/kernels/align.cuh"
-#include "wgrad/kernels/epilogue.cuh"
-#include "wgrad/kernels/work_queue.cuh"
-#include "wgrad/prim/tile.cuh"
+#include "wgrad/common/align.cuh"
+#include "wgrad/common/tile.cuh"
+#include "wgrad/common/work_queue.cuh"
+#include "wgrad/sm90/epilogue.cuh"
 
 namespace wgrad::device {
 

@@ -2,7 +2,7 @@
 // device addresses with it.
 #pragma once
 
-#include "wgrad/shared/config.hpp"
+#include "wgrad/sm90/config.hpp"
 
 namespace wgrad::shared {
 

@@ -1,8 +1,8 @@
 // One output tile to compute: where it lies, which tokens, where it is stored.
 #pragma once
 
-#include "wgrad/kernels/ragged.cuh"
-#include "wgrad/shared/smem.hpp"
+#include "wgrad/common/ragged.cuh"
+#include "wgrad/sm90/smem.hpp"
 
 namespace wgrad::device {
 
