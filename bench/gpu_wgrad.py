@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Times wgrad beside every peer found on this GPU, over the named shapes.
+"""Times wgrad beside every peer found on this GPU, over the named shapes or random ones.
 
 One process, candidates interleaved, the L2 flushed before each call, median of the rounds; results
 are checked before anything is timed. Figures: `docs/design/performance.md` defines attainment.
+`--random N --seed S` draws N shapes from `models.txt` (draws.py) and ends with the distribution of
+the ratio to the best peer. `--candidates` times every candidate of the planner too.
 """
 
 import argparse
@@ -13,8 +15,11 @@ from pathlib import Path
 
 import torch
 
+import distribution
 import peers
+import planner
 import timing
+from draws import random_shapes
 from shapes import SHAPES_FILE, counts, read_shapes
 
 HBM_BYTES_PER_MS = 4.07e9  # measured copy bandwidth of an H200, bytes per millisecond
@@ -23,13 +28,20 @@ HBM_BYTES_PER_MS = 4.07e9  # measured copy bandwidth of an H200, bytes per milli
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--shapes", type=Path, default=SHAPES_FILE)
+    parser.add_argument("--random", type=int, default=0, metavar="N", help="N random shapes instead")
+    parser.add_argument("--seed", type=int, default=0, help="of the random shapes")
+    parser.add_argument("--candidates", action="store_true", help="time all that the planner considers")
     parser.add_argument("--only", nargs="*", default=[], help="names of shapes to run; all by default")
     parser.add_argument("--modes", nargs="*", default=list(peers.MODES), choices=list(peers.MODES))
-    parser.add_argument("--counts", nargs="*", default=["aligned", "odd"], choices=["aligned", "odd"])
+    parser.add_argument("--counts", nargs="*", choices=["aligned", "odd"],
+                        help="both by default; random shapes: odd")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--peers", nargs="*", default=[], help="names of peers to run; all by default")
     parser.add_argument("--json", type=Path)
-    return parser.parse_args()
+    args = parser.parse_args()
+    if args.counts is None:
+        args.counts = ["odd"] if args.random else ["aligned", "odd"]
+    return args
 
 
 def worst_error(x, dy, ends, out, sample=3) -> float:
@@ -70,13 +82,23 @@ def measure(shape, mode, k, args) -> dict:
             failures[peer.name] = f"{type(error).__name__}: {str(error).splitlines()[0][:200]}"
             continue
         candidates[peer.name] = lambda call=peer.call: call(x, dy, offsets, out, mode.accumulate)
+    plans = []
+    if args.candidates:
+        plans = planner.candidates(x, dy, offsets, out, mode.accumulate)
+        for plan in plans:
+            out.fill_(0 if mode.accumulate else float("nan"))
+            plan.call()
+            errors[plan.name] = worst_error(x, dy, ends, out)
+            candidates[plan.name] = plan.call
     times = timing.interleaved_ms(candidates, x.device, args.rounds)
     ms = {name: statistics.median(t) for name, t in times.items()}
     moved = 2 * shape.tokens * (shape.m + shape.n)
     moved += shape.experts * shape.m * shape.n * mode.bytes_per_element
     floor = max(ms["dense"], moved / HBM_BYTES_PER_MS)
+    of_plans = [plan.row(ms.pop(plan.name)) for plan in plans]
     return {"shape": shape.name, "mode": mode.name, "ms": ms, "errors": errors, "failures": failures,
-            "missing": missing, "floor_ms": floor, "flops": shape.flops}
+            "missing": missing, "floor_ms": floor, "flops": shape.flops, "plans": of_plans,
+            "sizes": [shape.experts, shape.m, shape.n, shape.tokens], "skew": shape.distribution}
 
 
 def describe(row) -> str:
@@ -85,8 +107,8 @@ def describe(row) -> str:
         return row["flops"] / ms / 1e9
 
     ms = row["ms"]
-    peer_ms = {n: t for n, t in ms.items() if n not in ("dense", "wgrad")}
-    parts = [f"{row['shape']:<16}{row['mode']:<9}{row['counts']:<8}"]
+    peer_ms = distribution.peers_of(row)
+    parts = [f"{row['shape']:<16} {row['mode']:<9}{row['counts']:<8}"]
     if "wgrad" in ms:
         parts.append(f"wgrad {ms['wgrad']:7.3f} ms {rate(ms['wgrad']):4.0f} TF "
                      f"att {row['floor_ms'] / ms['wgrad']:.3f}")
@@ -95,6 +117,8 @@ def describe(row) -> str:
             parts.append(f"x{peer_ms[best] / ms['wgrad']:.2f} best {best}")
     parts.append(" ".join(f"{n} {rate(t):.0f}" for n, t in ms.items() if n != "wgrad"))
     parts += [f"[{n}: {text}]" for n, text in row["failures"].items()]
+    if row["plans"]:
+        parts.append(planner.describe(row["plans"]))
     return "  ".join(parts)
 
 
@@ -102,7 +126,8 @@ def main() -> int:
     args = arguments()
     rows = []
     report = {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "rows": rows}
-    for shape in read_shapes(args.shapes):
+    shapes = random_shapes(args.random, args.seed) if args.random else read_shapes(args.shapes)
+    for shape in shapes:
         if args.only and shape.name not in args.only:
             continue
         for kind in args.counts:
@@ -113,7 +138,14 @@ def main() -> int:
                 print(describe(row), flush=True)
                 if args.json:
                     args.json.write_text(json.dumps(report, indent=1))
-    bad = [r for r in rows if r["errors"].get("wgrad", 1.0) > 1e-2]
+    if args.random:
+        print(distribution.summary(rows))
+    if args.candidates:
+        print(planner.summary(rows))
+    bad = [r for r in rows if any(e > 1e-2 for n, e in r["errors"].items() if n.startswith("wgrad"))
+           or "wgrad" not in r["errors"]]
+    for row in bad:
+        print(f"wrong: {row['shape']} {row['mode']}: {row['errors']} {row['failures']}")
     return 1 if bad else 0
 
 

@@ -25,6 +25,9 @@ struct PrepareOptions {
                     ///< (synchronises); on a CPU they are always checked
   int device = -1;  ///< CUDA ordinal to make ready now, so that no run on it loads anything; -1:
                     ///< the current device. Runs on other devices of its architecture work as well.
+  int candidate = 0;  ///< which of explain()'s usable candidates of the backend: 0 is the planner's
+                      ///< choice, others are for timing. Candidates that split the tokens otherwise
+                      ///< have other bits
   bool trace = false;  ///< record what each warp does when, into Operands::workspace, which every
                        ///< run must then be given, zeroed; see Executable::timeline(). Not on CPUs.
 };
@@ -86,9 +89,9 @@ class Executable {
   std::shared_ptr<const State> state_;
 };
 
-/// Validates, plans and builds. Throws what throw_if_unsupported(check_support(...)) would, and
-/// RuntimeError when a kernel cannot be compiled or loaded, or the backend keeps no timeline that
-/// `trace` asks for.
+/// Validates, plans and builds. Throws what throw_if_unsupported(check_support(...)) would,
+/// ValueError for a candidate that is not there, and RuntimeError when a kernel cannot be compiled
+/// or loaded, or the backend keeps no timeline that `trace` asks for.
 Executable prepare(const Problem& problem, const DeviceSpec& device,
                    const PrepareOptions& options = {});
 

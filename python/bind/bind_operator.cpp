@@ -141,8 +141,11 @@ void bind_contract(nb::module_& module) {
           nb::arg("api"), "Raises ValueError or RuntimeError where it cannot run.")
       .def(
           "compile",
-          [](const Contract& c, Api api) { return in_words_of(api, [&] { return Compiled(c); }); },
-          nb::arg("api"), "Plans and builds.");
+          [](const Contract& c, Api api, int candidate) {
+            return in_words_of(api, [&] { return Compiled(c, candidate); });
+          },
+          nb::arg("api"), nb::arg("candidate") = 0,
+          "Plans and builds; `candidate` counts explain()'s usable ones of the backend.");
 }
 
 void bind_request(nb::module_& module) {

@@ -45,10 +45,12 @@ void launch_on_cuda(const Executable& executable, Call& call, const Arguments& i
   if (table.is_valid()) record_pointers(table, call);
 }
 
-Executable prepared(const Contract& contract, const Problem& problem) {
-  return prepare(
-      problem, contract.device(),
-      {contract.options.backend, contract.options.validate_device_data, contract.place.ordinal});
+Executable prepared(const Contract& contract, const Problem& problem, int candidate = 0) {
+  return prepare(problem, contract.device(),
+                 {.backend = contract.options.backend,
+                  .validate_device_data = contract.options.validate_device_data,
+                  .device = contract.place.ordinal,
+                  .candidate = candidate});
 }
 
 /// `of` with the output's strides of `strides`.
@@ -60,8 +62,9 @@ Problem strided_as(Problem of, const Problem& strides) {
 
 }  // namespace
 
-Compiled::Compiled(Contract contract)
-    : contract_(std::move(contract)), executable_(prepared(contract_, contract_.problem)) {
+Compiled::Compiled(Contract contract, int candidate)
+    : contract_(std::move(contract)),
+      executable_(prepared(contract_, contract_.problem, candidate)) {
   // Later calls under the same key may have left the vector size to the dtype, or the reverse.
   if (contract_.problem.scales) {
     contract_.options.sf_vec_size = contract_.problem.scales->vec_size;

@@ -18,7 +18,8 @@ class Request;
 /// A contract with its executable.
 class Compiled {
  public:
-  explicit Compiled(Contract contract);
+  /// `candidate`: which of the planner's, best first.
+  explicit Compiled(Contract contract, int candidate = 0);
 
   /// Computes one call. Throws for tensors that break the contract, in the words of `api`.
   void run(Api api, const Tensors& tensors, nanobind::handle stream) const;

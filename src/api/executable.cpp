@@ -20,10 +20,26 @@ struct Executable::State {
   bool traced = false;
 };
 
+namespace {
+
+plan::Plan candidate(const Problem& problem, const DeviceSpec& device, const api::Choice& choice,
+                     int wanted) {
+  if (wanted == 0) return choice.plan;
+  const auto candidates = choice.backend->candidates(problem, device);
+  if (wanted > 0 && wanted < static_cast<int>(candidates.size()))
+    return candidates[static_cast<std::size_t>(wanted)];
+  throw ValueError(fmt::format(
+      "wgrad: candidate is {}; it must be from 0 to {}, the candidates of the {} backend", wanted,
+      candidates.size() - 1, choice.backend->name()));
+}
+
+}  // namespace
+
 Executable prepare(const Problem& problem, const DeviceSpec& device,
                    const PrepareOptions& options) {
   api::Choice choice = api::choose(problem, device, options.backend);
   throw_if_unsupported({choice.reasons});
+  choice.plan = candidate(problem, device, choice, options.candidate);
   if (options.trace) choice.plan = choice.backend->traced(problem, choice.plan, device);
   auto kernel = choice.backend->build(problem, choice.plan, device, options);
   return Executable(std::make_shared<const Executable::State>(

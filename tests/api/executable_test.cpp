@@ -9,6 +9,7 @@
 
 #include "support/check.hpp"
 #include "wgrad/errors.hpp"
+#include "wgrad/explain.hpp"
 
 namespace wgrad::test {
 namespace {
@@ -35,6 +36,27 @@ TEST_P(ExecutableTest, SaysWhatItIs) {
   EXPECT_GE(executable.workspace_bytes(), 1);
   EXPECT_EQ(executable.fault(), std::nullopt);
   executable.clear_fault();
+}
+
+TEST_P(ExecutableTest, EveryCandidateComputesAndNoOtherIsTaken) {
+  const CaseData data(plain({10, 20}));
+  const Target& target = GetParam();
+  int usable = 0;
+  for (const Candidate& c : explain(problem(data.source), target.device).candidates) {
+    if (c.backend != target.backend || !c.reasons.empty()) continue;
+    const Executable executable = prepare(problem(data.source), target.device,
+                                          {.backend = target.backend, .candidate = usable++});
+    EXPECT_EQ(executable.plan(), c.plan);
+    const Instance instance(data, target.memory);
+    executable.run(instance.operands());
+    EXPECT_TRUE(same_image(data, instance.output(), oracle_output(data)));
+  }
+  ASSERT_GT(usable, 0);
+  for (const int wrong : {-1, usable}) {
+    EXPECT_THROW(prepare(problem(data.source), target.device,
+                         {.backend = target.backend, .candidate = wrong}),
+                 ValueError);
+  }
 }
 
 TEST_P(ExecutableTest, ServesOtherCountsTokensAndAddresses) {

@@ -1,0 +1,68 @@
+"""Every configuration that the planner considers for a call, as timed candidates."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+NEAR = 1.03  # a choice this close to the best of all is right
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One candidate: its summary, what the cost model says of it, and a call that runs it."""
+
+    name: str
+    summary: str
+    predicted_ms: float
+    call: Callable[[], None]
+
+    def row(self, ms: float) -> dict[str, Any]:
+        """What a report keeps of it."""
+        return {"plan": self.summary, "predicted_ms": self.predicted_ms, "ms": ms}
+
+
+def candidates(x: torch.Tensor, dy: torch.Tensor, offsets: torch.Tensor, out: torch.Tensor,
+               accumulate: bool) -> list[Plan]:
+    """Compiled candidates of ``grouped_wgrad(x, dy, offsets, out, accumulate)``, the choice first."""
+    from wgrad import _core
+
+    api = _core.Api.NATURAL
+    options = _core.Options(accumulate=accumulate)
+    tensors = (x, dy, None, None, offsets, out, None, None, None)
+    contract = _core.describe(api, *tensors, options, False)
+    usable = [c for c in contract.explain(api).candidates if not c.reasons]
+    known = [c for c in usable if c.backend == usable[0].backend]
+    plans = []
+    for number, candidate in enumerate(known):
+        compiled = contract.compile(api, number)
+
+        def call(compiled: Any = compiled) -> None:
+            compiled.run(api, *tensors, None, None)
+
+        plans.append(Plan(f"wgrad plan {number}", candidate.plan, candidate.predicted_ms, call))
+    return plans
+
+
+def loss(plans: Sequence[Mapping[str, Any]]) -> float:
+    """Time of the first plan over the least of all."""
+    return plans[0]["ms"] / min(p["ms"] for p in plans)
+
+
+def describe(plans: Sequence[Mapping[str, Any]]) -> str:
+    """How far the choice is from the best, and what that is."""
+    best = min(plans, key=lambda p: p["ms"])
+    return f"choice {loss(plans):.2f}x of best: {best['plan']}"
+
+
+def summary(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Over all rows: how often the choice is within 3 % of the best candidate."""
+    losses = [loss(r["plans"]) for r in rows if r["plans"]]
+    if not losses:
+        return "planner: no candidates were timed"
+    near = sum(v <= NEAR for v in losses) / len(losses)
+    mean = math.exp(sum(math.log(v) for v in losses) / len(losses))
+    return (f"planner: within 3 % of the best candidate in {near:.0%} of {len(losses)}, geometric "
+            f"mean {mean:.3f}x, worst {max(losses):.2f}x")
