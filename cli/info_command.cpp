@@ -87,6 +87,7 @@ void print_json(const DeviceSpec& cpu, const CudaAnswer& cuda, std::ostream& out
   document["cuda"]["nvrtc_file"] = tools.nvrtc_file;
   document["cuda"]["nvrtc_missing"] = tools.nvrtc_missing;
   document["cuda"]["cache_directory"] = tools.cache_directory;
+  document["cuda"]["cache_not_used"] = tools.cache_not_used;
   out << document.dump(2) << '\n';
 }
 
@@ -98,6 +99,11 @@ std::string onednn_text(const Toolchain& tools) {
   if (tools.onednn.empty()) return "none: this build has no CPU backend";
   return fmt::format("{} (compiled with {}), {}", tools.onednn, tools.onednn_compiled,
                      tools.onednn_isa);
+}
+
+std::string cache_text(const Toolchain& tools) {
+  if (!tools.cache_not_used.empty()) return "memory only: " + tools.cache_not_used;
+  return tools.cache_directory.empty() ? "memory only" : tools.cache_directory;
 }
 
 void print_text(const DeviceSpec& cpu, const CudaAnswer& cuda, std::ostream& out) {
@@ -119,7 +125,7 @@ void print_text(const DeviceSpec& cpu, const CudaAnswer& cuda, std::ostream& out
       "  driver      {}\n  nvrtc       {}\n  kernels in  {}\n",
       tools.driver.empty() ? "none: " + tools.driver_missing : tools.driver,
       tools.nvrtc.empty() ? "none: " + tools.nvrtc_missing : tools.nvrtc + " " + tools.nvrtc_file,
-      tools.cache_directory.empty() ? "memory only" : tools.cache_directory);
+      cache_text(tools));
 }
 
 }  // namespace

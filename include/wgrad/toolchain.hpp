@@ -13,6 +13,8 @@ struct Toolchain {
   std::string nvrtc_file;       ///< where it was found
   std::string nvrtc_missing;    ///< why not, in a sentence
   std::string cache_directory;  ///< of compiled kernels; empty: they stay in memory
+  std::string cache_not_used;   ///< why that folder is not used, in a sentence: others than its
+                                ///< owner may write it, or another user owns it; empty: it is
   std::string onednn;           ///< version that runs, "3.2.0"; empty: built without it
   std::string onednn_compiled;  ///< version it was compiled with
   std::string onednn_isa;       ///< the best instruction set it uses on this CPU

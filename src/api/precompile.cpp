@@ -39,6 +39,7 @@ std::vector<plan::Plan> wanted_plans(const Problem& problem, const DeviceSpec& d
 
 std::string not_kept(const core::Environment& environment, const std::error_code& error) {
   if (const auto disk = jit::DiskCache::of(environment)) {
+    if (const std::string why = disk->why_not_used(); !why.empty()) return "wgrad: " + why;
     return fmt::format("wgrad: the kernel cache is {}; it must be a folder that can be written: {}",
                        disk->folder().string(), error.message());
   }

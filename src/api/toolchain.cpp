@@ -29,6 +29,7 @@ Toolchain find_toolchain() {
   }
   const auto disk = jit::DiskCache::of(core::read_environment());
   if (disk) found.cache_directory = disk->folder().string();
+  if (disk) found.cache_not_used = disk->why_not_used();
 #ifdef WGRAD_WITH_ONEDNN
   const cpu::LibraryVersion library = cpu::library_version();
   found.onednn = library.running;

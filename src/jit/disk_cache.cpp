@@ -1,11 +1,9 @@
 #include "jit/disk_cache.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
@@ -17,6 +15,7 @@
 
 #include "core/digest.hpp"
 #include "core/log.hpp"
+#include "jit/private_files.hpp"
 
 namespace wgrad::jit {
 namespace {
@@ -69,46 +68,6 @@ std::string unique_name() {
   return fmt::format("{}{}-{:08x}{:08x}", kTemporary, getpid(), device(), device());
 }
 
-/// Of the system call that just failed.
-std::error_code last_error() {
-  return {errno != 0 ? errno : EIO, std::generic_category()};
-}
-
-std::error_code write_all(int file, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t wrote = write(file, bytes.data(), bytes.size());
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return last_error();
-    bytes.remove_prefix(static_cast<std::size_t>(wrote));
-  }
-  return {};
-}
-
-/// A full disk may only show when the file is closed (NFS).
-std::error_code write_file(const fs::path& path, std::string_view bytes) {
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (file < 0) return last_error();
-  const std::error_code error = write_all(file, bytes);
-  const bool closed = close(file) == 0;
-  return error || closed ? error : last_error();
-}
-
-/// nullopt where it cannot be opened or, as with a stale network handle, not be read.
-std::optional<std::string> read_file(const fs::path& path) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return std::nullopt;
-  std::string text;
-  std::array<char, 65536> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init)
-  ssize_t got = 0;
-  while ((got = read(file, buffer.data(), buffer.size())) != 0) {
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) break;
-    text.append(buffer.data(), static_cast<std::size_t>(got));
-  }
-  close(file);
-  return got == 0 ? std::optional(std::move(text)) : std::nullopt;
-}
-
 /// Files that killed writers left behind.
 void remove_abandoned(const fs::path& folder) {
   std::error_code error;
@@ -141,21 +100,29 @@ std::optional<DiskCache> DiskCache::of(const core::Environment& environment) {
   return DiskCache(fs::path(environment.home) / ".cache" / "wgrad");
 }
 
+std::string DiskCache::why_not_used() const {
+  return why_not_private(folder_);
+}
+
 fs::path DiskCache::path(const std::string& key) const {
   return folder_ / (key + std::string(kSuffix));
 }
 
 std::optional<Cubin> DiskCache::load(const std::string& key) const {
-  const auto text = read_file(path(key));
-  if (!text) return std::nullopt;
-  auto cubin = decode(*text, key);
+  const PrivateFile file = read_private_file(path(key));
+  if (!file.why_not.empty()) core::log_once(1, "the kernel cache's " + file.why_not);
+  if (!file.bytes) return std::nullopt;
+  auto cubin = decode(*file.bytes, key);
   if (!cubin) core::log(1, fmt::format("cache entry {} is damaged", path(key).string()));
   return cubin;
 }
 
 std::error_code DiskCache::store(const std::string& key, const Cubin& cubin) const {
-  std::error_code error;
-  fs::create_directories(folder_, error);
+  std::error_code error = make_private_folder(folder_);
+  if (!error && !why_not_used().empty()) {
+    core::log_once(1, "the kernel cache's " + why_not_used());
+    return make_error_code(std::errc::operation_not_permitted);
+  }
   if (!error) error = write_and_rename(key, cubin);
   if (error) {
     core::log(1, fmt::format("cannot write to the kernel cache {}: {}; kernels stay in memory",
@@ -168,8 +135,10 @@ std::error_code DiskCache::store(const std::string& key, const Cubin& cubin) con
 
 std::error_code DiskCache::write_and_rename(const std::string& key, const Cubin& cubin) const {
   const fs::path temporary = folder_ / unique_name();
-  std::error_code error = write_file(temporary, encode(key, cubin));
-  if (!error && rename_(temporary.c_str(), path(key).c_str()) != 0) error = last_error();
+  std::error_code error = write_private_file(temporary, encode(key, cubin));
+  if (!error && rename_(temporary.c_str(), path(key).c_str()) != 0) {
+    error = {errno, std::generic_category()};
+  }
   if (!error) return error;
   std::error_code ignored;
   fs::remove(temporary, ignored);

@@ -1,6 +1,7 @@
 // Compiled kernels on disk, shared by any number of processes and machines without a lock: an entry
 // appears whole or not at all (written beside its place, then renamed), says what it is and how
-// long, and carries a checksum; whatever does not fit is as good as absent.
+// long, and carries a checksum; whatever does not fit is as good as absent. So is what others than
+// this user could have written.
 #pragma once
 
 #include <filesystem>
@@ -25,6 +26,10 @@ class DiskCache {
   /// WGRAD_CACHE_DIR, else XDG_CACHE_HOME/wgrad, else HOME/.cache/wgrad; nullopt where
   /// WGRAD_CACHE_DIR is empty or none of them is set.
   static std::optional<DiskCache> of(const core::Environment& environment);
+
+  /// Why the folder is neither read nor written, in a sentence: it is another user's, or others
+  /// may write into it. "" where it is used, or made when the first entry comes.
+  std::string why_not_used() const;
 
   /// The entry called `key`; nullopt where there is none that is whole.
   std::optional<Cubin> load(const std::string& key) const;

@@ -69,7 +69,13 @@ TEST_F(PrecompileCommand, CannotRunWithoutAFolderThatTakesKernels) {
   const std::string file = (folder_.path() / "file").string();
   std::ofstream(file) << "in the way";
   const std::string long_name = (folder_.path() / std::string(300, 'x')).string();
+  const std::string open_folder = (folder_.path() / "open").string();
+  std::filesystem::create_directory(open_folder);
+  std::filesystem::permissions(open_folder, std::filesystem::perms::all);
   const std::vector<std::pair<std::string, std::string>> folders = {
+      {open_folder, "wgrad: " + open_folder +
+                        " is a folder that others may write (mode 777); its owner alone must be "
+                        "able to, for it to be used\n"},
       {file, "wgrad: the kernel cache is " + file +
                  "; it must be a folder that can be written: Not a directory\n"},
       {long_name, "wgrad: the kernel cache is " + long_name +

@@ -132,7 +132,8 @@ TEST(DiskCache, RefusesAReadOnlyFolder) {
   chmod(folder.path().c_str(), 0555);
   const pid_t child = fork();
   if (child == 0) {
-    if (geteuid() == 0 && setuid(65534) != 0) _exit(2);
+    const bool root = geteuid() == 0;
+    if (root && (chown(folder.path().c_str(), 65534, 65534) != 0 || setuid(65534) != 0)) _exit(2);
     _exit(DiskCache(folder.path()).store("k", kCubin) == std::errc::permission_denied ? 0 : 1);
   }
   int status = 0;
