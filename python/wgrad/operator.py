@@ -8,6 +8,7 @@ from typing import Any
 
 from . import _core
 from ._options import options, pair, whole
+from ._overlap import default_sm_limit
 from ._refusals import refuse, shown
 from ._tensors import ALIGNMENT
 
@@ -22,6 +23,16 @@ class WGradInputOrder(str, enum.Enum):
 
     Tensor2D = "tensor2d"  #: one 2-D tensor each, with the strides it declares
     TensorRagged = "tensor_ragged"  #: K-contiguous expert blocks, one after another
+
+
+class MoEWeightMode(str, enum.Enum):
+    """How an operator's outputs lie; each member equals its string."""
+
+    DENSE = "dense"  #: one (E, M, N) tensor
+    DISCRETE = "discrete"  #: E separate (M, N) tensors
+
+    def __str__(self) -> str:
+        return self.value
 
 
 class GroupedGemmWgrad:
@@ -50,9 +61,9 @@ class GroupedGemmWgrad:
         mma_tiler_mn, cluster_shape_mn: the GPU kernel's tile; (256, 256) and None leave the choice
             to wgrad. Without effect on a CPU.
         sf_vec_size: tokens a scale factor covers: 16 (NVFP4) or 32; 16 for 16-bit operands.
+        sf_fp8_dtype_override: None, nothing else.
         accumulate_on_output: add to the output instead of overwriting it.
         input_order: 'tensor2d' or 'tensor_ragged'.
-        sf_fp8_dtype_override: None, nothing else.
         compact_scales: scale factors are (M, cols) and (N, cols), unswizzled.
         backend: None: the first that supports the problem.
         validate_device_data: check offsets and pointers before each run on a GPU too.
@@ -63,6 +74,8 @@ class GroupedGemmWgrad:
 
     #: Whether a discrete execute may be given wgrad_tensor and wgrad_ptrs at once.
     _takes_both_outputs = False
+    #: Whether CUDNNFE_CLUSTER_OVERLAP_MARGIN is a default for sm_limit.
+    _leaves_a_margin = False
 
     def __init__(
         self,
@@ -82,10 +95,10 @@ class GroupedGemmWgrad:
         mma_tiler_mn: tuple[int, int] = (256, 256),
         cluster_shape_mn: tuple[int, int] | None = None,
         sf_vec_size: int = 16,
+        sf_fp8_dtype_override: Any = None,
         accumulate_on_output: bool = False,
         input_order: Any = WGradInputOrder.Tensor2D,
         *,
-        sf_fp8_dtype_override: Any = None,
         compact_scales: bool = False,
         backend: str | None = None,
         validate_device_data: bool = False,
@@ -118,7 +131,9 @@ class GroupedGemmWgrad:
             validate_device_data,
             sm_limit,
         )
-        self.weight_mode: str | None = None  #: 'dense' or 'discrete', known after check_support()
+        self.weight_mode: MoEWeightMode | None = None  #: known after check_support()
+        self._is_supported = False  #: whether check_support() has said yes
+        self._logger = logging.getLogger(type(self).__name__)
         self._contracts: tuple[_core.Contract, _core.Contract | None] | None = None
         self._stacked: _core.Compiled | None = None
         self._pointers: _core.Compiled | None = None
@@ -140,6 +155,7 @@ class GroupedGemmWgrad:
                 contract.require_support(_core.Api.SAMPLE)
         self._samples = None
         self._sample_wgrad_expert = None
+        self._is_supported = True
         return True
 
     def compile(self) -> None:
@@ -246,6 +262,16 @@ class GroupedGemmWgrad:
             if compiled is not None:
                 compiled.clear_fault()
 
+    @property
+    def _kernel(self) -> _core.Compiled | None:
+        """What compile() built, under a name that callers of the reference read."""
+        return self._stacked
+
+    @property
+    def _compiled_kernel(self) -> _core.Compiled | None:
+        """As _kernel."""
+        return self._stacked
+
     def _select(self, wgrad_tensor: Any) -> _core.Compiled:
         """The form for a call with wgrad_ptrs, or before compile(): mostly refusals."""
         if self._stacked is None:
@@ -262,7 +288,10 @@ class GroupedGemmWgrad:
         if (wgrad is None) == (num_experts is None):
             given = "both" if wgrad is not None else "neither"
             raise refuse("sample_wgrad and num_experts", f"{given} given", _MODES)
-        chosen = options(*self._choices)
+        *choices, sm_limit = self._choices
+        if self._leaves_a_margin:
+            sm_limit = default_sm_limit(sm_limit, a, "sample_a")
+        chosen = options(*choices, sm_limit)
 
         def contract(pointers: bool) -> _core.Contract:
             return _core.describe(
@@ -288,10 +317,10 @@ class GroupedGemmWgrad:
             ):
                 if value is not None:
                     raise refuse(name, "given", "None in dense mode, where sample_wgrad says it")
-            self.weight_mode = "dense"
+            self.weight_mode = MoEWeightMode.DENSE
             return stacked, None
         self._check_discrete(stacked, num_experts, wgrad_shape, wgrad_dtype)
-        self.weight_mode = "discrete"
+        self.weight_mode = MoEWeightMode.DISCRETE
         return stacked, contract(True)
 
     def _check_discrete(
@@ -327,7 +356,7 @@ def _check_expert(expert: Any, contract: _core.Contract) -> None:
 
 
 def _not_compiled() -> Exception:
-    return _core.RuntimeError("wgrad: kernel not compiled; call compile() first")
+    return _core.RuntimeError("wgrad: Kernel not compiled; call compile() first")
 
 
 class GroupedGemmWgradSm100(GroupedGemmWgrad):
@@ -337,10 +366,13 @@ class GroupedGemmWgradSm100(GroupedGemmWgrad):
     The drop-in name: it serves every device wgrad supports. Unlike GroupedGemmWgrad, a discrete
     execute() accepts wgrad_tensor and wgrad_ptrs at once, as the reference does: the results go
     through the pointers, and wgrad_tensor, whose rows must be packed then, is only checked.
+    CUDNNFE_CLUSTER_OVERLAP_MARGIN=n in the environment leaves n multiprocessors to other kernels
+    where sm_limit is None.
     """
     )
 
     _takes_both_outputs = True
+    _leaves_a_margin = True
 
 
 _noted: set[str] = set()

@@ -32,6 +32,8 @@ def wgrad_expert_ptrs(wgrad_tensor: Any, current_stream: Any = None) -> Any:
     """
     name = "wgrad_tensor"
     view = _core.read_tensor(wgrad_tensor, name)
+    if view.rank == 3 and view.shape[0] == 0:
+        return _empty_table(wgrad_tensor, view)
     if view.rank != 3 or 0 in view.shape:
         got = f"of shape {view.shape}" if view.rank <= 4 else f"{view.rank}-D"
         raise refuse(name, got, "3-D, (E, M, N), none of them 0")
@@ -67,3 +69,14 @@ def wgrad_expert_ptrs(wgrad_tensor: Any, current_stream: Any = None) -> Any:
     import numpy
 
     return view.address + stride * numpy.arange(experts, dtype=numpy.int64)
+
+
+def _empty_table(wgrad_tensor: Any, view: _core.TensorView) -> Any:
+    """The table of no expert, beside a tensor that has none."""
+    if view.torch:
+        from . import torch_frontend
+
+        return torch_frontend.address_range(wgrad_tensor, 0, ALIGNMENT, 0, None)
+    import numpy
+
+    return numpy.empty(0, numpy.int64)

@@ -22,7 +22,9 @@ class TupleDict(dict[str, Any]):
         self._order = tuple(self.keys())
 
     def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, int) and not isinstance(key, bool):
+        if isinstance(key, bool):
+            raise KeyError(f"{key} is neither a name nor a position")
+        if isinstance(key, int):
             order = self._placed()
             if not 0 <= key < len(order):
                 raise IndexError(f"index {key} out of range for TupleDict with {len(order)} items")

@@ -6,6 +6,7 @@ from typing import Any
 
 from . import _core, cache
 from ._options import options, whole
+from ._overlap import default_sm_limit
 from ._refusals import refuse, shown
 from ._tensors import new_output
 from .operator import GroupedGemmWgrad, GroupedGemmWgradSm100, WGradInputOrder
@@ -30,12 +31,12 @@ def grouped_gemm_wgrad_wrapper_sm100(
     mma_tiler_mn: tuple[int, int] = (256, 256),
     cluster_shape_mn: tuple[int, int] | None = None,
     sf_vec_size: int = 16,
+    sf_fp8_dtype_override: Any = None,
     accumulate_on_output: bool = False,
     input_order: Any = WGradInputOrder.Tensor2D,
     current_stream: Any = None,
     *,
     descriptor_workspace: Any = None,
-    sf_fp8_dtype_override: Any = None,
     compact_scales: bool = False,
     backend: str | None = None,
     validate_device_data: bool = False,
@@ -76,6 +77,7 @@ def grouped_gemm_wgrad_wrapper_sm100(
         raise _unknown("output_mode", output_mode, "'dense' or 'discrete'")
     if output_mode == "dense" and wgrad_ptrs is not None:
         raise refuse("wgrad_ptrs", "given", "None: dense output_mode forbids wgrad_ptrs")
+    sm_limit = default_sm_limit(sm_limit, a_tensor, "a_tensor")
     choices = (
         mma_tiler_mn,
         cluster_shape_mn,
@@ -178,7 +180,7 @@ def _compiled(
         **chosen,
     )
     if not operator.check_support():
-        raise _core.RuntimeError("wgrad: unsupported configuration")
+        raise _core.RuntimeError("wgrad: Unsupported configuration")
     operator.compile()
     return operator
 

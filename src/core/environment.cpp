@@ -34,7 +34,8 @@ int get_int(const char* variable) {
 
 Environment read_environment() {
   Environment env;
-  env.validate = get_int("WGRAD_VALIDATE") != 0;
+  env.validate =
+      get_int("WGRAD_VALIDATE") != 0 || get("CUDNN_FE_GROUPED_GEMM_VALIDATE_DEVICE_VALUES") == "1";
   env.threads = get_int("WGRAD_THREADS");
   env.cache_dir = get("WGRAD_CACHE_DIR");
   env.home = get("HOME").value_or("");

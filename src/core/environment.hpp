@@ -7,8 +7,10 @@
 namespace wgrad::core {
 
 struct Environment {
-  bool validate = false;  ///< WGRAD_VALIDATE=1: check device data before each run
-  int threads = 0;        ///< WGRAD_THREADS: CPU threads; 0: all this process may use
+  /// WGRAD_VALIDATE=1, or the drop-in names' CUDNN_FE_GROUPED_GEMM_VALIDATE_DEVICE_VALUES=1: check
+  /// device data before each run
+  bool validate = false;
+  int threads = 0;  ///< WGRAD_THREADS: CPU threads; 0: all this process may use
   std::optional<std::string> cache_dir;  ///< WGRAD_CACHE_DIR; "" turns the disk cache off
   std::string home;                      ///< HOME, for the default cache folder
   std::string xdg_cache_home;            ///< XDG_CACHE_HOME

@@ -46,11 +46,12 @@ void check_enumerators(Reasons& out, const Problem& p) {
 
 void check_scales(Reasons& out, const ScaleSpec& scales, DType element) {
   const bool nvfp4 = scales.dtype == DType::kE4m3;
+  const bool finer = !nvfp4 && element == DType::kE2m1;  // e8m0 every 16 FP4 tokens, as well as 32
   const int vec = nvfp4 ? 16 : 32;
-  if (scales.vec_size != vec) {
+  if (scales.vec_size != vec && !(finer && scales.vec_size == 16)) {
     out.push_back({"sf-vec-size", "sf_vec_size", fmt::format("{}", scales.vec_size),
-                   fmt::format("{} for {} elements with {} scale factors", vec, name(element),
-                               name(scales.dtype))});
+                   fmt::format("{}{} for {} elements with {} scale factors", finer ? "16 or " : "",
+                               vec, name(element), name(scales.dtype))});
   }
   if (nvfp4 && !scales.global_scale) {
     out.push_back({"global-scale", "global_scale", "absent",

@@ -37,6 +37,14 @@ TEST(Environment, NumbersAreRead) {
   EXPECT_EQ(read_environment().threads, 0);
 }
 
+TEST(Environment, TheDropInNamesVariableTurnsValidationOn) {
+  EXPECT_FALSE(read_environment().validate);
+  const Set on("CUDNN_FE_GROUPED_GEMM_VALIDATE_DEVICE_VALUES", "1");
+  EXPECT_TRUE(read_environment().validate);
+  const Set other("CUDNN_FE_GROUPED_GEMM_VALIDATE_DEVICE_VALUES", "yes");
+  EXPECT_FALSE(read_environment().validate);
+}
+
 TEST(Environment, WordsForNumbersAreRefused) {
   for (const char* variable : {"WGRAD_VALIDATE", "WGRAD_THREADS", "WGRAD_EMU_SEED", "WGRAD_LOG"}) {
     for (const char* value : {"yes", "-1", "1.5", "2x", " 1", "99999999999"}) {

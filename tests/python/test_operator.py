@@ -238,6 +238,7 @@ def test_signatures_are_the_drop_in_ones():
         "mma_tiler_mn",
         "cluster_shape_mn",
         "sf_vec_size",
+        "sf_fp8_dtype_override",
         "accumulate_on_output",
         "input_order",
     ]

@@ -364,6 +364,7 @@ def test_the_signature_is_the_drop_in_one():
         "mma_tiler_mn",
         "cluster_shape_mn",
         "sf_vec_size",
+        "sf_fp8_dtype_override",
         "accumulate_on_output",
         "input_order",
         "current_stream",

@@ -40,6 +40,7 @@ const std::vector<NamedFormat>& formats() {
       {"mxfp8_e5m2", DType::kE5m2, DType::kE5m2, Format::kMxfp8},
       {"mxfp8_e4m3_e5m2", DType::kE4m3, DType::kE5m2, Format::kMxfp8},
       {"mxfp4", DType::kE2m1, DType::kE2m1, Format::kMxfp4},
+      {"mxfp4_16", DType::kE2m1, DType::kE2m1, Format::kMxfp4, 16},
       {"nvfp4", DType::kE2m1, DType::kE2m1, Format::kNvfp4},
   };
   return kFormats;
@@ -51,7 +52,9 @@ Problem problem_of(const NamedFormat& format, std::int64_t m, std::int64_t n) {
   p.n = n;
   p.a_dtype = format.a;
   p.b_dtype = format.b;
-  if (format.format == Format::kMxfp8 || format.format == Format::kMxfp4) p.scales = ScaleSpec{};
+  if (format.format == Format::kMxfp8 || format.format == Format::kMxfp4) {
+    p.scales = ScaleSpec{DType::kE8m0, format.vec_size};
+  }
   if (format.format == Format::kNvfp4) {
     p.scales = ScaleSpec{DType::kE4m3, 16, ScaleLayout::kSwizzled, true};
   }

@@ -51,6 +51,7 @@ struct NamedFormat {
   DType a;
   DType b;
   Format format;
+  int vec_size = 32;  ///< of e8m0 scale factors
 };
 const std::vector<NamedFormat>& formats();
 

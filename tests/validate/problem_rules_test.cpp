@@ -253,6 +253,15 @@ TEST(ProblemRules, RefuseVectorSizesOfOtherFormats) {
             "scale factors");
 }
 
+TEST(ProblemRules, Fp4TakesAPowerOfTwoEvery16Or32Tokens) {
+  Problem p = nvfp4();
+  p.scales = ScaleSpec{DType::kE8m0, 16};
+  EXPECT_TRUE(validate::broken_rules(p).empty());
+  EXPECT_EQ(sentences(p, [](Problem& q) { q.scales->vec_size = 8; }),
+            "sf_vec_size is 8; it must be 16 or 32 for float4_e2m1fn_x2 elements with "
+            "float8_e8m0fnu scale factors");
+}
+
 TEST(ProblemRules, NvFp4NeedsGlobalScales) {
   EXPECT_EQ(
       sentences(nvfp4(), [](Problem& p) { p.scales->global_scale = false; }),
