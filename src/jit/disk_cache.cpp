@@ -22,15 +22,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kMagic = "wgrad kernel 1";
+constexpr std::string_view kMagic = "wgrad kernel 2";
 constexpr std::string_view kSuffix = ".kernel";
 constexpr std::string_view kTemporary = ".writing-";
 constexpr auto kAbandoned = std::chrono::hours(1);  // no writer takes that long
 
-std::string encode(const std::string& key, const Cubin& cubin) {
+std::string encode(const std::string& key, std::string_view contract, const Cubin& cubin) {
   const std::string checksum = core::Sha256().update(cubin.log).update(cubin.bytes).hex();
-  return fmt::format("{}\n{}\n{}\n{}\n{}\n", kMagic, key, cubin.log.size(), cubin.bytes.size(),
-                     checksum) +
+  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n", kMagic, key, contract, cubin.log.size(),
+                     cubin.bytes.size(), checksum) +
          cubin.log + cubin.bytes;
 }
 
@@ -51,8 +51,10 @@ std::optional<std::size_t> take_size(std::string_view& text) {
   return value;
 }
 
-std::optional<Cubin> decode(std::string_view text, const std::string& key) {
+std::optional<Cubin> decode(std::string_view text, const std::string& key,
+                            std::string_view contract) {
   if (take_line(text) != kMagic || take_line(text) != key) return std::nullopt;
+  if (take_line(text) != contract) return std::nullopt;
   const auto log_size = take_size(text);
   const auto size = take_size(text);
   const auto checksum = take_line(text);
@@ -108,22 +110,24 @@ fs::path DiskCache::path(const std::string& key) const {
   return folder_ / (key + std::string(kSuffix));
 }
 
-std::optional<Cubin> DiskCache::load(const std::string& key) const {
+std::optional<Cubin> DiskCache::load(const std::string& key, std::string_view contract) const {
   const PrivateFile file = read_private_file(path(key));
   if (!file.why_not.empty()) core::log_once(1, "the kernel cache's " + file.why_not);
   if (!file.bytes) return std::nullopt;
-  auto cubin = decode(*file.bytes, key);
-  if (!cubin) core::log(1, fmt::format("cache entry {} is damaged", path(key).string()));
+  auto cubin = decode(*file.bytes, key, contract);
+  if (!cubin)
+    core::log(1, fmt::format("cache entry {} is damaged or of another kernel", path(key).string()));
   return cubin;
 }
 
-std::error_code DiskCache::store(const std::string& key, const Cubin& cubin) const {
+std::error_code DiskCache::store(const std::string& key, const Cubin& cubin,
+                                 std::string_view contract) const {
   std::error_code error = make_private_folder(folder_);
   if (!error && !why_not_used().empty()) {
     core::log_once(1, "the kernel cache's " + why_not_used());
     return make_error_code(std::errc::operation_not_permitted);
   }
-  if (!error) error = write_and_rename(key, cubin);
+  if (!error) error = write_and_rename(key, encode(key, contract, cubin));
   if (error) {
     core::log(1, fmt::format("cannot write to the kernel cache {}: {}; kernels stay in memory",
                              folder_.string(), error.message()));
@@ -133,9 +137,10 @@ std::error_code DiskCache::store(const std::string& key, const Cubin& cubin) con
   return error;
 }
 
-std::error_code DiskCache::write_and_rename(const std::string& key, const Cubin& cubin) const {
+std::error_code DiskCache::write_and_rename(const std::string& key,
+                                            const std::string& entry) const {
   const fs::path temporary = folder_ / unique_name();
-  std::error_code error = write_private_file(temporary, encode(key, cubin));
+  std::error_code error = write_private_file(temporary, entry);
   if (!error && rename_(temporary.c_str(), path(key).c_str()) != 0) {
     error = {errno, std::generic_category()};
   }
@@ -143,7 +148,7 @@ std::error_code DiskCache::write_and_rename(const std::string& key, const Cubin&
   std::error_code ignored;
   fs::remove(temporary, ignored);
   // A retried rename over a network may fail after the first one succeeded.
-  return load(key) ? std::error_code() : error;
+  return read_private_file(path(key)).bytes == entry ? std::error_code() : error;
 }
 
 std::vector<std::string> DiskCache::keys(const std::string& prefix) const {

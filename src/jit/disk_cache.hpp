@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -31,10 +32,13 @@ class DiskCache {
   /// may write into it. "" where it is used, or made when the first entry comes.
   std::string why_not_used() const;
 
-  /// The entry called `key`; nullopt where there is none that is whole.
-  std::optional<Cubin> load(const std::string& key) const;
-  /// Publishes an entry. An error, and a line in the log, where the folder takes none.
-  [[nodiscard]] std::error_code store(const std::string& key, const Cubin& cubin) const;
+  /// The entry called `key` that was stored with this `contract`; nullopt where there is none that
+  /// is whole.
+  std::optional<Cubin> load(const std::string& key, std::string_view contract) const;
+  /// Publishes an entry; a contract is one line. An error, and a line in the log, where the folder
+  /// takes none.
+  [[nodiscard]] std::error_code store(const std::string& key, const Cubin& cubin,
+                                      std::string_view contract) const;
   /// Names of entries that start with `prefix`, sorted.
   std::vector<std::string> keys(const std::string& prefix) const;
 
@@ -42,7 +46,7 @@ class DiskCache {
   std::filesystem::path path(const std::string& key) const;
 
  private:
-  std::error_code write_and_rename(const std::string& key, const Cubin& cubin) const;
+  std::error_code write_and_rename(const std::string& key, const std::string& entry) const;
 
   std::filesystem::path folder_;
   Rename rename_;

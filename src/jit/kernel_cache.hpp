@@ -11,6 +11,7 @@
 
 #include "codegen/kernel_source.hpp"
 #include "jit/disk_cache.hpp"
+#include "jit/kernel_key.hpp"
 #include "jit/nvrtc.hpp"
 
 namespace wgrad::jit {
@@ -28,19 +29,16 @@ struct CachedKernel {
 /// The compiler behind the cache. `version` is part of the key; both may throw RuntimeError.
 struct Compiler {
   std::function<std::string()> version;
-  std::function<Cubin(const codegen::KernelSource&)> compile;
+  std::function<Cubin(const codegen::KernelSource&, Headers)> compile;
 };
 
-/// NVRTC with the embedded device headers.
 Compiler nvrtc_compiler();
-
-/// Everything that changes the code, except the compiler's version: the source's digest and every
-/// embedded header.
-std::string source_key(const codegen::KernelSource& source);
 
 class KernelCache {
  public:
-  explicit KernelCache(Compiler compiler) : compiler_(std::move(compiler)) {}
+  /// `headers`: what kernels include; they must outlive the cache.
+  explicit KernelCache(Compiler compiler, Headers headers = device_headers())
+      : compiler_(std::move(compiler)), headers_(headers), keys_(headers) {}
 
   /// The cache of this process.
   static KernelCache& instance();
@@ -57,11 +55,13 @@ class KernelCache {
     std::string key;
   };
 
-  std::shared_ptr<Entry> entry(const std::string& source_key);
-  CachedKernel find_or_compile(const std::string& source_key, const codegen::KernelSource& source,
+  std::shared_ptr<Entry> entry(const KernelKey& key);
+  CachedKernel find_or_compile(const KernelKey& kernel, const codegen::KernelSource& source,
                                const std::optional<DiskCache>& disk) const;
 
   Compiler compiler_;
+  Headers headers_;
+  KernelKeys keys_;
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Entry>> entries_;
 };

@@ -84,7 +84,7 @@ class CacheRace : public testing::Test {
     const DiskCache disk(folder_.path());
     const auto keys = disk.keys("");
     ASSERT_EQ(keys.size(), 1U);
-    EXPECT_TRUE(disk.load(keys.front()));
+    EXPECT_TRUE(disk.load(keys.front(), KernelKeys(device_headers()).of(small_kernel(7)).contract));
   }
 
   const TemporaryFolder folder_;

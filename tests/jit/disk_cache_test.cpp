@@ -10,6 +10,7 @@
 #include <csignal>
 #include <fstream>
 #include <iterator>
+#include <string_view>
 
 #include "jit/temporary_folder.hpp"
 
@@ -18,6 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kContract = "contract";
 const Cubin kCubin = {std::string("\x7f"
                                   "ELF\0code\n",
                                   10),
@@ -37,43 +39,43 @@ std::size_t file_count(const fs::path& folder) {
 }
 
 bool holds(const DiskCache& cache, const std::string& key) {
-  const auto found = cache.load(key);
+  const auto found = cache.load(key, kContract);
   return found && found->bytes == kCubin.bytes && found->log == kCubin.log;
 }
 
 TEST(DiskCache, GivesBackWhatWasStored) {
   const TemporaryFolder folder;
   const DiskCache cache(folder.path() / "made" / "on demand");
-  EXPECT_FALSE(cache.load("k"));
-  ASSERT_EQ(cache.store("k", kCubin), std::error_code());
+  EXPECT_FALSE(cache.load("k", kContract));
+  ASSERT_EQ(cache.store("k", kCubin, kContract), std::error_code());
   EXPECT_TRUE(holds(cache, "k"));
-  EXPECT_FALSE(cache.load("other"));
+  EXPECT_FALSE(cache.load("other", kContract));
   EXPECT_EQ(file_count(cache.folder()), 1U) << "no temporary file stays";
 }
 
 TEST(DiskCache, TakesNoEntryThatLacksAByteOrHasOneMore) {
   const TemporaryFolder folder;
   const DiskCache cache(folder.path());
-  ASSERT_EQ(cache.store("k", kCubin), std::error_code());
+  ASSERT_EQ(cache.store("k", kCubin, kContract), std::error_code());
   const std::string whole = read(cache.path("k"));
   for (std::size_t size = 0; size < whole.size(); ++size) {
     write(cache.path("k"), whole.substr(0, size));
-    ASSERT_FALSE(cache.load("k")) << "cut to " << size << " bytes";
+    ASSERT_FALSE(cache.load("k", kContract)) << "cut to " << size << " bytes";
   }
   write(cache.path("k"), whole + '\0');
-  EXPECT_FALSE(cache.load("k"));
+  EXPECT_FALSE(cache.load("k", kContract));
 }
 
 TEST(DiskCache, TakesNoEntryWithAByteChanged) {
   const TemporaryFolder folder;
   const DiskCache cache(folder.path());
-  ASSERT_EQ(cache.store("k", kCubin), std::error_code());
+  ASSERT_EQ(cache.store("k", kCubin, kContract), std::error_code());
   const std::string whole = read(cache.path("k"));
   for (std::size_t i = 0; i < whole.size(); ++i) {
     std::string damaged = whole;
     damaged[i] = static_cast<char>(damaged[i] ^ 1);
     write(cache.path("k"), damaged);
-    ASSERT_FALSE(cache.load("k")) << "byte " << i;
+    ASSERT_FALSE(cache.load("k", kContract)) << "byte " << i;
   }
   write(cache.path("k"), whole);
   EXPECT_TRUE(holds(cache, "k"));
@@ -82,20 +84,20 @@ TEST(DiskCache, TakesNoEntryWithAByteChanged) {
 TEST(DiskCache, TakesNoForeignEntry) {
   const TemporaryFolder folder;
   const DiskCache cache(folder.path());
-  ASSERT_EQ(cache.store("k", kCubin), std::error_code());
+  ASSERT_EQ(cache.store("k", kCubin, kContract), std::error_code());
   fs::copy_file(cache.path("k"), cache.path("renamed"));
-  EXPECT_FALSE(cache.load("renamed")) << "an entry says which key it belongs to";
+  EXPECT_FALSE(cache.load("renamed", kContract)) << "an entry says which key it belongs to";
   write(cache.path("elf"), kCubin.bytes);
-  EXPECT_FALSE(cache.load("elf"));
+  EXPECT_FALSE(cache.load("elf", kContract));
   fs::create_directory(cache.path("folder"));
-  EXPECT_FALSE(cache.load("folder"));
+  EXPECT_FALSE(cache.load("folder", kContract));
 }
 
 TEST(DiskCache, ReplacesADamagedEntry) {
   const TemporaryFolder folder;
   const DiskCache cache(folder.path());
-  write(cache.path("k"), "wgrad kernel 1\nk\n");
-  ASSERT_EQ(cache.store("k", kCubin), std::error_code());
+  write(cache.path("k"), "wgrad kernel 2\nk\n");
+  ASSERT_EQ(cache.store("k", kCubin, kContract), std::error_code());
   EXPECT_TRUE(holds(cache, "k"));
 }
 
@@ -103,11 +105,12 @@ TEST(DiskCache, RefusesAFolderThatCannotBeMade) {
   const TemporaryFolder folder;
   write(folder.path() / "file", "in the way");
   const DiskCache cache(folder.path() / "file" / "cache");
-  EXPECT_EQ(cache.store("k", kCubin), std::errc::not_a_directory);
-  EXPECT_FALSE(cache.load("k"));
+  EXPECT_EQ(cache.store("k", kCubin, kContract), std::errc::not_a_directory);
+  EXPECT_FALSE(cache.load("k", kContract));
   EXPECT_TRUE(cache.keys("").empty());
-  EXPECT_EQ(DiskCache(folder.path() / "file").store("k", kCubin), std::errc::not_a_directory);
-  EXPECT_EQ(DiskCache(folder.path() / std::string(300, 'x')).store("k", kCubin),
+  EXPECT_EQ(DiskCache(folder.path() / "file").store("k", kCubin, kContract),
+            std::errc::not_a_directory);
+  EXPECT_EQ(DiskCache(folder.path() / std::string(300, 'x')).store("k", kCubin, kContract),
             std::errc::filename_too_long);
 }
 
@@ -120,7 +123,7 @@ TEST(DiskCache, SaysThatTheDiskIsFull) {
   getrlimit(RLIMIT_FSIZE, &before);
   const rlimit little{16, before.rlim_max};
   setrlimit(RLIMIT_FSIZE, &little);
-  const std::error_code error = cache.store("k", kCubin);
+  const std::error_code error = cache.store("k", kCubin, kContract);
   setrlimit(RLIMIT_FSIZE, &before);
   EXPECT_EQ(error, std::errc::file_too_large);
   EXPECT_EQ(file_count(folder.path()), 0U);
@@ -134,7 +137,9 @@ TEST(DiskCache, RefusesAReadOnlyFolder) {
   if (child == 0) {
     const bool root = geteuid() == 0;
     if (root && (chown(folder.path().c_str(), 65534, 65534) != 0 || setuid(65534) != 0)) _exit(2);
-    _exit(DiskCache(folder.path()).store("k", kCubin) == std::errc::permission_denied ? 0 : 1);
+    _exit(DiskCache(folder.path()).store("k", kCubin, kContract) == std::errc::permission_denied
+              ? 0
+              : 1);
   }
   int status = 0;
   waitpid(child, &status, 0);
@@ -145,7 +150,7 @@ TEST(DiskCache, RefusesAReadOnlyFolder) {
 TEST(DiskCache, CleansUpWhereRenamingFails) {
   const TemporaryFolder folder;
   const DiskCache cache(folder.path(), [](const char*, const char*) { return errno = EIO, -1; });
-  EXPECT_EQ(cache.store("k", kCubin), std::errc::io_error);
+  EXPECT_EQ(cache.store("k", kCubin, kContract), std::errc::io_error);
   EXPECT_EQ(file_count(folder.path()), 0U);
 }
 
@@ -156,7 +161,7 @@ TEST(DiskCache, BelievesTheEntryRatherThanTheRename) {
     std::rename(from, to);
     return errno = ENOENT, -1;
   });
-  EXPECT_EQ(cache.store("k", kCubin), std::error_code());
+  EXPECT_EQ(cache.store("k", kCubin, kContract), std::error_code());
   EXPECT_TRUE(holds(cache, "k"));
 }
 
@@ -166,7 +171,7 @@ TEST(DiskCache, RemovesOnlyTemporariesLongAbandoned) {
   write(old, "half");
   write(young, "half");
   fs::last_write_time(old, fs::file_time_type::clock::now() - std::chrono::hours(2));
-  ASSERT_EQ(DiskCache(folder.path()).store("k", kCubin), std::error_code());
+  ASSERT_EQ(DiskCache(folder.path()).store("k", kCubin, kContract), std::error_code());
   EXPECT_FALSE(fs::exists(old));
   EXPECT_TRUE(fs::exists(young));
 }
@@ -175,7 +180,7 @@ TEST(DiskCache, ListsKeysByPrefix) {
   const TemporaryFolder folder;
   const DiskCache cache(folder.path());
   for (const char* key : {"ab-2", "ab-1", "b-1"})
-    ASSERT_EQ(cache.store(key, kCubin), std::error_code());
+    ASSERT_EQ(cache.store(key, kCubin, kContract), std::error_code());
   write(folder.path() / "ab-3.txt", "not a kernel");
   EXPECT_EQ(cache.keys("ab"), (std::vector<std::string>{"ab-1", "ab-2"}));
 }
