@@ -104,9 +104,7 @@ std::vector<const EmuKernel*> usable(const std::vector<EmuKernel>& kernels, cons
 
 /// Of kernels that serve one problem: do they differ in nothing that a planner chooses?
 bool same_choice(const shared::Config& x, const shared::Config& y) {
-  return x.tile_n == y.tile_n && x.tail_n == y.tail_n && x.tile_k == y.tile_k &&
-         x.stages == y.stages && x.cluster_m == y.cluster_m && x.split_k == y.split_k &&
-         x.ring_slots == y.ring_slots && x.split == y.split;
+  return same_fields(x, y, shared::FieldOrigin::kChoice, shared::FieldOrigin::kDepth);
 }
 
 class EmuBackend final : public Backend {

@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "core/field_text.hpp"
 #include "wgrad/shared/params.hpp"
 #include "wgrad/sm90/smem.hpp"
 
@@ -12,55 +13,8 @@ namespace {
 
 using shared::Config;
 
-std::string_view spelled(shared::InputType type) {
-  return type == shared::InputType::kFp16 ? "InputType::kFp16" : "InputType::kBf16";
-}
-
-std::string_view spelled(shared::OutputType type) {
-  switch (type) {
-    case shared::OutputType::kFp16:
-      return "OutputType::kFp16";
-    case shared::OutputType::kFp32:
-      return "OutputType::kFp32";
-    default:
-      return "OutputType::kBf16";
-  }
-}
-
-std::string_view spelled(shared::OperandLayout layout) {
-  switch (layout) {
-    case shared::OperandLayout::kMnMajor:
-      return "OperandLayout::kMnMajor";
-    case shared::OperandLayout::kKMajor:
-      return "OperandLayout::kKMajor";
-    case shared::OperandLayout::kKMajorRagged:
-      return "OperandLayout::kKMajorRagged";
-    default:
-      return "OperandLayout::kMnMajorBlocked";
-  }
-}
-
-std::string_view spelled(shared::OutputMode mode) {
-  return mode == shared::OutputMode::kDiscrete ? "OutputMode::kDiscrete" : "OutputMode::kDense";
-}
-
-std::string_view spelled(shared::WarpgroupSplit split) {
-  return split == shared::WarpgroupSplit::kTiles ? "WarpgroupSplit::kTiles"
-                                                 : "WarpgroupSplit::kRows";
-}
-
 std::string config_text(const Config& c) {
-  return fmt::format(
-      "constexpr Config kConfig{{\n"
-      "    .tile_m = {}, .tile_n = {}, .tail_n = {}, .tile_k = {}, .stages = {}, "
-      ".cluster_m = {}, .split_k = {},\n    .ring_slots = {},\n"
-      "    .input = {}, .output = {},\n"
-      "    .a = {}, .b = {},\n"
-      "    .output_mode = {}, .accumulate = {}, .prefetch_boxes = {}, .partial_columns = {},\n"
-      "    .split = {}, .trace = {}}};\n",
-      c.tile_m, c.tile_n, c.tail_n, c.tile_k, c.stages, c.cluster_m, c.split_k, c.ring_slots,
-      spelled(c.input), spelled(c.output), spelled(c.a), spelled(c.b), spelled(c.output_mode),
-      c.accumulate, c.prefetch_boxes, c.partial_columns, spelled(c.split), c.trace);
+  return fmt::format("constexpr Config kConfig{{\n{}}};\n", core::field_text(c, "    ", 100));
 }
 
 /// The compilation fails where host and device would disagree.

@@ -4,6 +4,7 @@
 
 #include <set>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "wgrad/sm90/smem.hpp"
@@ -21,30 +22,23 @@ TEST(Sm90Source, NamesEveryFieldOfTheConfig) {
   Config c;
   c.tile_n = 192;
   c.tail_n = 64;
-  c.tile_k = 32;
-  c.stages = 3;
   c.cluster_m = 2;
-  c.ring_slots = 4;
-  c.input = shared::InputType::kFp16;
   c.output = shared::OutputType::kFp32;
-  c.a = shared::OperandLayout::kKMajor;
-  c.b = shared::OperandLayout::kMnMajor;
-  c.output_mode = shared::OutputMode::kDiscrete;
+  c.b = shared::OperandLayout::kKMajorRagged;
   c.accumulate = true;
-  c.prefetch_boxes = 6;
-  c.partial_columns = true;
   c.split = shared::WarpgroupSplit::kTiles;
-  c.trace = true;
   const KernelSource source = sm90_source(c);
-  EXPECT_TRUE(has(source.text,
-                  "constexpr Config kConfig{\n"
-                  "    .tile_m = 128, .tile_n = 192, .tail_n = 64, .tile_k = 32, .stages = 3, "
-                  ".cluster_m = 2, .split_k = 1,\n    .ring_slots = 4,\n"
-                  "    .input = InputType::kFp16, .output = OutputType::kFp32,\n"
-                  "    .a = OperandLayout::kKMajor, .b = OperandLayout::kMnMajor,\n"
-                  "    .output_mode = OutputMode::kDiscrete, .accumulate = true, .prefetch_boxes = "
-                  "6, .partial_columns = true,\n"
-                  "    .split = WarpgroupSplit::kTiles, .trace = true};\n"))
+  EXPECT_TRUE(
+      has(source.text,
+          "constexpr Config kConfig{\n"
+          "    .tile_m = 128, .tile_n = 192, .tail_n = 64, .tile_k = 64, .stages = 4, "
+          ".cluster_m = 2,\n"
+          "    .split_k = 1, .ring_slots = 2, .input = InputType::kBf16, "
+          ".output = OutputType::kFp32,\n"
+          "    .a = OperandLayout::kMnMajorBlocked, .b = OperandLayout::kKMajorRagged,\n"
+          "    .output_mode = OutputMode::kDense, .accumulate = true, .prefetch_boxes = 4,\n"
+          "    .partial_columns = false, .split = WarpgroupSplit::kTiles, .trace = "
+          "false};\n"))
       << source.text;
   EXPECT_TRUE(has(source.text, std::to_string(shared::smem_layout(c).total) + "u"));
   EXPECT_TRUE(has(source.text, "extern \"C\" __global__"));
@@ -56,29 +50,42 @@ TEST(Sm90Source, DependsOnTheConfigAlone) {
   EXPECT_EQ(sm90_source(Config{}).digest(), sm90_source(Config{}).digest());
 }
 
-/// Config{} with one field changed, for every value of every field.
+/// Every value of an enumeration or bool; of a number some.
+template <typename Value>
+std::vector<Value> values_of(const Value& now) {
+  if constexpr (std::is_same_v<Value, bool>) {
+    return {false, true};
+  } else if constexpr (std::is_enum_v<Value>) {
+    std::vector<Value> out;
+    for (int i = 0; name_of(static_cast<Value>(i)) != nullptr; ++i)
+      out.push_back(static_cast<Value>(i));
+    return out;
+  } else {
+    return {now, now + 1, 2 * now + 64};
+  }
+}
+
+/// Config{} and, for every field, Config{} with that field changed.
 std::vector<Config> neighbours() {
   std::vector<Config> out(1);
-  const auto add = [&](auto Config::*field, auto... values) {
-    (..., (out.emplace_back().*field = values));
-  };
-  add(&Config::tile_n, 64, 128, 192);
-  add(&Config::tail_n, 64, 128, 192);
-  add(&Config::tile_k, 32);
-  add(&Config::stages, 2, 3);
-  add(&Config::cluster_m, 2);
-  add(&Config::ring_slots, 3, 4);
-  add(&Config::input, shared::InputType::kFp16);
-  add(&Config::output, shared::OutputType::kFp16, shared::OutputType::kFp32);
-  using Layout = shared::OperandLayout;
-  add(&Config::a, Layout::kMnMajor, Layout::kKMajor, Layout::kKMajorRagged);
-  add(&Config::b, Layout::kMnMajor, Layout::kKMajor, Layout::kKMajorRagged);
-  add(&Config::output_mode, shared::OutputMode::kDiscrete);
-  add(&Config::accumulate, true);
-  add(&Config::prefetch_boxes, 0, 2);
-  add(&Config::partial_columns, true);
-  add(&Config::split, shared::WarpgroupSplit::kTiles);
+  Config::visit_fields([&](auto field) {
+    for (const auto value : values_of(Config{}.*field.member)) {
+      Config c;
+      c.*field.member = value;
+      if (c != Config{}) out.push_back(c);
+    }
+  });
   return out;
+}
+
+TEST(Sm90Source, EveryFieldHasNeighbours) {
+  std::set<std::string> changed;
+  for (const Config& c : neighbours()) {
+    Config::visit_fields([&](auto field) {
+      if (c.*field.member != Config{}.*field.member) changed.insert(field.name);
+    });
+  }
+  EXPECT_EQ(changed.size(), shared::member_count<Config>());
 }
 
 TEST(Sm90Source, EveryFieldChangesTheDigest) {

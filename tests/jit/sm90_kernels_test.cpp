@@ -26,20 +26,14 @@ using shared::Config;
 
 constexpr std::int64_t kMostSmem = 232448;  // bytes a CTA may ask for on SM 9.0
 
-/// The fields whose values must meet.
-constexpr int kFactors = 11;
-std::array<int, kFactors> factors(const Config& c) {
-  return {c.tile_n * 2 + static_cast<int>(c.split),
-          c.tail_n,
-          c.cluster_m,
-          c.split_k,
-          static_cast<int>(c.a),
-          static_cast<int>(c.b),
-          static_cast<int>(c.output),
-          static_cast<int>(c.output_mode),
-          static_cast<int>(c.accumulate),
-          static_cast<int>(c.input),
-          static_cast<int>(c.partial_columns)};
+/// What must meet: the tile's width and split as one, and every field that follows from no other.
+std::vector<int> factors(const Config& c) {
+  std::vector<int> out = {c.tile_n * 2 + static_cast<int>(c.split)};
+  Config::visit_fields([&](auto field) {
+    if (field.origin != shared::FieldOrigin::kDepth)
+      out.push_back(static_cast<int>(c.*field.member));
+  });
+  return out;
 }
 
 /// Three fields and their values.
@@ -48,9 +42,11 @@ using Triple = std::array<int, 6>;
 std::vector<Triple> triples(const Config& c) {
   const auto f = factors(c);
   std::vector<Triple> out;
-  for (int i = 0; i < kFactors; ++i) {
-    for (int j = i + 1; j < kFactors; ++j) {
-      for (int k = j + 1; k < kFactors; ++k) out.push_back({i, j, k, f[i], f[j], f[k]});
+  for (std::size_t i = 0; i < f.size(); ++i) {
+    for (std::size_t j = i + 1; j < f.size(); ++j) {
+      for (std::size_t k = j + 1; k < f.size(); ++k)
+        out.push_back(
+            {static_cast<int>(i), static_cast<int>(j), static_cast<int>(k), f[i], f[j], f[k]});
     }
   }
   return out;

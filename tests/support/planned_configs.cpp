@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "codegen/sm90_source.hpp"
+#include "core/field_text.hpp"
 #include "plan/sm90_config.hpp"
 #include "validate/problem_rules.hpp"
 #include "wgrad/problem.hpp"
@@ -55,7 +55,7 @@ std::vector<Config> planned_configs() {
   std::map<std::string, Config> distinct;
   for (const Problem& p : problems()) {
     for (const Config& c : plan::allowed_configs(p)) {
-      distinct.emplace(codegen::sm90_source(c).text, c);
+      distinct.emplace(core::field_text(c, "", 100), c);
     }
   }
   std::vector<Config> out;

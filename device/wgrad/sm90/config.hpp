@@ -2,23 +2,10 @@
 // can be a template argument.
 #pragma once
 
-#include "wgrad/shared/types.hpp"
+#include "wgrad/shared/fields.hpp"
+#include "wgrad/shared/operand.hpp"
 
 namespace wgrad::shared {
-
-enum class InputType : u8 { kBf16, kFp16 };
-enum class OutputType : u8 { kBf16, kFp16, kFp32 };
-enum class OutputMode : u8 { kDense, kDiscrete };
-
-// How one operand lies in memory, and so how a stage of it is loaded.
-enum class OperandLayout : u8 {
-  kMnMajorBlocked,  // M or N contiguous, extent % 64 == 0: one 5-D ragged load a stage
-  kMnMajor,         // M or N contiguous, any extent: one 4-D ragged load per 64 columns
-  kKMajor,  // tokens contiguous, one 2-D tensor: a plain 2-D load, foreign tokens masked in shared
-            // memory
-  kKMajorRagged,  // tokens contiguous, expert blocks of row pitch k_e: copies by the threads
-                  // of the producer warpgroup
-};
 
 // How the two math warpgroups share the work.
 enum class WarpgroupSplit : u8 {
@@ -26,6 +13,15 @@ enum class WarpgroupSplit : u8 {
   kTiles,  // pingpong: alternate tiles of all 128 rows, one writes out while the other multiplies;
            // tile_n <= 192
 };
+constexpr const char* name_of(WarpgroupSplit split) {
+  switch (split) {
+    case WarpgroupSplit::kRows:
+      return "WarpgroupSplit::kRows";
+    case WarpgroupSplit::kTiles:
+      return "WarpgroupSplit::kTiles";
+  }
+  return nullptr;
+}
 
 struct Config {
   i32 tile_m = 128;  // rows of one CTA's output tile
@@ -48,15 +44,38 @@ struct Config {
       false;  // n * output_bytes % 16 != 0: the last columns are stored one by one
   WarpgroupSplit split = WarpgroupSplit::kRows;
   bool trace = false;  // record what each warp does when (shared/trace.hpp)
-};
 
-inline constexpr i32 kTileK =
-    64;  // tokens of a K-major row of 128 bytes, and so of a stage with one
-inline constexpr i32 kSwizzleBytes = 128;
-inline constexpr i32 kInputBytes = 2;
+  bool operator==(const Config&) const = default;
+
+  // shared/fields.hpp.
+  template <typename Visit>
+  static constexpr void visit_fields(Visit visit) {
+#define WGRAD_FIELD(name, origin) visit(field(#name, &Config::name, FieldOrigin::origin))
+    WGRAD_FIELD(tile_m, kChoice);
+    WGRAD_FIELD(tile_n, kChoice);
+    WGRAD_FIELD(tail_n, kChoice);
+    WGRAD_FIELD(tile_k, kDepth);
+    WGRAD_FIELD(stages, kDepth);
+    WGRAD_FIELD(cluster_m, kChoice);
+    WGRAD_FIELD(split_k, kChoice);
+    WGRAD_FIELD(ring_slots, kDepth);
+    WGRAD_FIELD(input, kProblem);
+    WGRAD_FIELD(output, kProblem);
+    WGRAD_FIELD(a, kProblem);
+    WGRAD_FIELD(b, kProblem);
+    WGRAD_FIELD(output_mode, kProblem);
+    WGRAD_FIELD(accumulate, kProblem);
+    WGRAD_FIELD(prefetch_boxes, kDepth);
+    WGRAD_FIELD(partial_columns, kProblem);
+    WGRAD_FIELD(split, kChoice);
+    WGRAD_FIELD(trace, kChoice);
+#undef WGRAD_FIELD
+  }
+};
+static_assert(visits_every_field<Config>(), "a field that visit_fields does not name");
+
 inline constexpr i32 kWarpgroupThreads = 128;
 inline constexpr i32 kWarpgroupRows = 64;  // M of one wgmma
-inline constexpr i32 kTokenAlignment = 8;  // tokens in 16 bytes: where a K-major box may start
 inline constexpr i32 kWindowTokens = 16;   // K of one wgmma: what it sums at once
 inline constexpr i32 kWarpRows = 16;       // of a 64-row band: what one warp holds of it
 inline constexpr i32 kOutputBoxBytes = kWarpRows * kSwizzleBytes;
@@ -84,9 +103,6 @@ constexpr i32 threads_per_cta(const Config& c) {
   return (1 + math_warpgroups(c)) * kWarpgroupThreads;
 }
 
-constexpr bool is_mn_major(OperandLayout layout) {
-  return layout == OperandLayout::kMnMajorBlocked || layout == OperandLayout::kMnMajor;
-}
 constexpr bool uses_loader(const Config& c) {
   return c.a == OperandLayout::kKMajorRagged || c.b == OperandLayout::kKMajorRagged;
 }
@@ -127,7 +143,7 @@ constexpr i32 b_box_rows(const Config& c) {
 }
 
 constexpr i32 output_bytes(const Config& c) {
-  return c.output == OutputType::kFp32 ? 4 : 2;
+  return bytes_of(c.output);
 }
 constexpr i32 output_box_columns(const Config& c) {
   return kSwizzleBytes / output_bytes(c);
@@ -157,9 +173,6 @@ constexpr i32 boxed_columns(const Config& c, i32 n) {
   const i32 unit = 16 / output_bytes(c);
   return c.partial_columns ? n - n % unit : n;
 }
-constexpr bool needs_partial_columns(OutputType t, i64 n) {
-  return n * (t == OutputType::kFp32 ? 4 : 2) % 16 != 0;
-}
 
 // FP32 accumulates by bulk reduce-add; 16-bit outputs read the destination, add in FP32 and round
 // once.
@@ -168,13 +181,6 @@ constexpr bool reduces_output(const Config& c) {
 }
 constexpr bool reads_output(const Config& c) {
   return c.accumulate && !reduces_output(c);
-}
-
-// Columns of the last tile in whole 64s, where these are fewer than a tile's.
-constexpr i32 tail_columns(i32 tile_n, i64 n) {
-  const i32 rest = static_cast<i32>(n % tile_n);
-  const i32 columns = (rest + 63) / 64 * 64;
-  return columns == tile_n ? 0 : columns;
 }
 
 constexpr bool is_valid(const Config& c) {
