@@ -3,24 +3,31 @@
 
 #include <nanobind/nanobind.h>
 
-#include "argument_names.hpp"
-#include "call.hpp"
+#include <vector>
+
+#include "call/call.hpp"
+#include "intake/intake.hpp"
 
 namespace wgrad::python {
 
 /// The tensors of one Python call, as objects; None where absent.
-struct Tensors {
+struct Objects {
   nanobind::handle a, b, sfa, sfb, offsets, wgrad, wgrad_ptrs, global_scale_a, global_scale_b,
       workspace;
 };
 
+/// The same, read: what the library sees, and beside it what is their frameworks' business.
+struct Arguments {
+  call::Tensors tensors;
+  Origin a, b, wgrad, wgrad_ptrs;
+  std::vector<Origin> outputs;
+  std::vector<nanobind::object> keeps;  ///< keep temporary views alive
+};
+
 /// Reads every tensor of a call. Throws ValueError for what is none.
-Arguments read_arguments(Api api, const Tensors& tensors);
+Arguments read_arguments(call::Api api, const Objects& objects);
 
-/// Refuses a call whose output is not of `form`.
-void need_output(OutputForm form, const Arguments& arguments);
-
-/// Refuses torch tensors that require grad while gradients are recorded.
-void check_grad(const Arguments& arguments);
+/// Reads an output that was made after the rest had been read.
+void read_output(Arguments& in, nanobind::handle wgrad);
 
 }  // namespace wgrad::python

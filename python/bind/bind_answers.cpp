@@ -8,8 +8,8 @@
 #include <string>
 #include <tuple>
 
-#include "argument_names.hpp"
 #include "bindings.hpp"
+#include "call/refusals.hpp"
 #include "wgrad/device_spec.hpp"
 #include "wgrad/explain.hpp"
 #include "wgrad/support.hpp"
@@ -52,7 +52,7 @@ void init_device(DeviceSpec* self, const std::string& kind, const std::string& l
                  int sm_count, std::int64_t smem_bytes, std::int64_t l2_bytes, int threads,
                  bool avx512_bf16, bool amx_bf16, int sm_limit) {
   if (kind != "cpu" && kind != "cuda") {
-    refuse({"choice", "kind", "'" + kind + "'", "'cpu' or 'cuda'"});
+    call::refuse({"choice", "kind", "'" + kind + "'", "'cpu' or 'cuda'"});
   }
   const DeviceKind device = kind == "cpu" ? DeviceKind::kCpu : DeviceKind::kCuda;
   new (self) DeviceSpec{device,   label,   arch,        sm_count, smem_bytes,

@@ -5,13 +5,17 @@
 #include <nanobind/stl/string_view.h>
 
 #include "bindings.hpp"
-#include "compiled_calls.hpp"
+#include "call/spelling.hpp"
 #include "request.hpp"
-#include "spelling.hpp"
 #include "wgrad/explain.hpp"
 
 namespace wgrad::python {
 namespace nb = nanobind;
+using call::Api;
+using call::in_words_of;
+using call::Options;
+using call::OutputForm;
+using call::translate;
 namespace {
 
 using Text = std::string_view;
@@ -30,15 +34,13 @@ void init_options(Options* self, Pair mma_tiler_mn, std::optional<Pair> cluster_
     o.tiling.cluster_n = cluster_shape_mn->second;
   }
   o.sf_vec_size = sf_vec_size;
-  o.scale_layout = scale_layout_named(scale_layout);
-  o.input_order = input_order_named(input_order);
+  o.scale_layout = call::scale_layout_named(scale_layout);
+  o.input_order = call::input_order_named(input_order);
   o.accumulate = accumulate;
-  if (wgrad_dtype) o.wgrad_dtype = dtype_named(*wgrad_dtype, "wgrad_dtype");
-  if (acc_dtype) o.acc_dtype = dtype_named(*acc_dtype, "acc_dtype");
+  if (wgrad_dtype) o.wgrad_dtype = call::dtype_named(*wgrad_dtype, "wgrad_dtype");
+  if (acc_dtype) o.acc_dtype = call::dtype_named(*acc_dtype, "acc_dtype");
   o.sf_fp8_dtype_override = sf_fp8_dtype_override;
-  o.backend = backend;
-  o.validate_device_data = validate_device_data;
-  o.sm_limit = sm_limit;
+  o.preparation = {backend, validate_device_data, sm_limit};
   new (self) Options(std::move(o));
 }
 
@@ -46,13 +48,19 @@ OutputForm form_of(bool pointers) {
   return pointers ? OutputForm::kPointers : OutputForm::kStacked;
 }
 
-Contract describe_call(Api api, H a, H b, H sfa, H sfb, H offsets, H wgrad, H wgrad_ptrs,
-                       H global_scale_a, H global_scale_b, const Options& options, bool pointers) {
+/// An operator, and how its later calls are read.
+struct Compiled {
+  Described described;
+  std::shared_ptr<const call::Operator> op;
+};
+
+Described describe_call(Api api, H a, H b, H sfa, H sfb, H offsets, H wgrad, H wgrad_ptrs,
+                        H global_scale_a, H global_scale_b, const Options& options, bool pointers) {
   return Request(api,
                  {a, b, sfa, sfb, offsets, wgrad, wgrad_ptrs, global_scale_a, global_scale_b,
                   nb::handle(Py_None)},
                  options, form_of(pointers))
-      .contract();
+      .described();
 }
 
 void init_request(Request* self, Api api, H a, H b, H sfa, H sfb, H offsets, H wgrad, H wgrad_ptrs,
@@ -65,16 +73,19 @@ void init_request(Request* self, Api api, H a, H b, H sfa, H sfb, H offsets, H w
 
 void run(const Compiled& self, Api api, H a, H b, H sfa, H sfb, H offsets, H wgrad, H wgrad_ptrs,
          H global_scale_a, H global_scale_b, H stream, H workspace) {
-  self.run(api,
-           {a, b, sfa, sfb, offsets, wgrad, wgrad_ptrs, global_scale_a, global_scale_b, workspace},
-           stream);
+  Request(api,
+          {a, b, sfa, sfb, offsets, wgrad, wgrad_ptrs, global_scale_a, global_scale_b, workspace},
+          self.described.options, self.described.form, stream, &self.op->contract().problem)
+      .run(*self.op);
 }
 
-void run_call(CompiledCalls& self, H a, H b, H sfa, H sfb, H offsets, H wgrad, H wgrad_ptrs,
+void run_call(call::OperatorCache& self, H a, H b, H sfa, H sfb, H offsets, H wgrad, H wgrad_ptrs,
               H global_scale_a, H global_scale_b, const Options& options, bool pointers, H stream,
               H workspace) {
-  self.run({a, b, sfa, sfb, offsets, wgrad, wgrad_ptrs, global_scale_a, global_scale_b, workspace},
-           options, form_of(pointers), stream);
+  Request(Api::kNatural,
+          {a, b, sfa, sfb, offsets, wgrad, wgrad_ptrs, global_scale_a, global_scale_b, workspace},
+          options, form_of(pointers), stream)
+      .run(self);
 }
 
 nb::tuple wgrad_shape(const Problem& p) {
@@ -87,20 +98,21 @@ nb::bytes as_bytes(const std::string& key) {
 
 nb::list other_keys_of(const Request& request) {
   nb::list keys;
-  for (const std::string& key : request.other_keys()) keys.append(as_bytes(key));
+  for (const std::string& key : call::other_keys(request.call())) keys.append(as_bytes(key));
   return keys;
 }
 
-Support support_of(const Contract& self, Api api, const DeviceSpec* device) {
+Support support_of(const Described& self, Api api, const DeviceSpec* device) {
+  const call::Contract& contract = self.contract;
   return in_words_of(api, [&]() -> Support {
-    const DeviceSpec spec = self.device(device);
-    return {
-        translate(api, check_support(self.problem, spec, self.options.backend, self.lds).reasons)};
+    const DeviceSpec spec = call::device_of(contract, device);
+    const std::string& backend = contract.preparation.backend;
+    return {translate(api, check_support(contract.problem, spec, backend, self.lds).reasons)};
   });
 }
 
-Explanation explanation_of(const Contract& self, Api api, const DeviceSpec* device) {
-  Explanation out = explain(self.problem, self.device(device));
+Explanation explanation_of(const Described& self, Api api, const DeviceSpec* device) {
+  Explanation out = explain(self.contract.problem, call::device_of(self.contract, device));
   for (Candidate& c : out.candidates) c.reasons = translate(api, std::move(c.reasons));
   return out;
 }
@@ -118,18 +130,21 @@ void bind_contract(nb::module_& module) {
            nb::arg("acc_dtype") = nb::none(), nb::arg("sf_fp8_dtype_override") = "",
            nb::arg("backend") = "", nb::arg("validate_device_data") = false,
            nb::arg("sm_limit") = 0);
-  nb::class_<Contract>(module, "Contract", "What stays the same from call to call.")
+  nb::class_<Described>(module, "Contract", "What stays the same from call to call.")
       .def_prop_ro(
-          "key", [](const Contract& c) { return as_bytes(c.key()); },
+          "key", [](const Described& d) { return as_bytes(call::key_of(d.contract)); },
           "equal for calls that one compiled operator serves")
-      .def_ro("problem", &Contract::problem, "the Problem, with this call's T")
       .def_prop_ro(
-          "wgrad_shape", [](const Contract& c) { return wgrad_shape(c.problem); }, "(E, M, N)")
+          "problem", [](const Described& d) { return d.contract.problem; },
+          "the Problem, with this call's T")
       .def_prop_ro(
-          "wgrad_dtype", [](const Contract& c) { return name(c.problem.wgrad_dtype); },
+          "wgrad_shape", [](const Described& d) { return wgrad_shape(d.contract.problem); },
+          "(E, M, N)")
+      .def_prop_ro(
+          "wgrad_dtype", [](const Described& d) { return name(d.contract.problem.wgrad_dtype); },
           "dtype name of the output")
       .def_prop_ro(
-          "device", [](const Contract& c) { return to_string(c.place); },
+          "device", [](const Described& d) { return to_string(d.contract.place); },
           "'cpu' or 'cuda:<ordinal>'")
       .def("support", support_of, nb::arg("api"), nb::arg("device") = nb::none(),
            "Whether it can run on `device` (None: where the tensors are), in the words of `api`.")
@@ -137,12 +152,14 @@ void bind_contract(nb::module_& module) {
            "What the planner would do on `device`, in the words of `api`.")
       .def(
           "require_support",
-          [](const Contract& c, Api api) { throw_if_unsupported(support_of(c, api, nullptr)); },
+          [](const Described& d, Api api) { throw_if_unsupported(support_of(d, api, nullptr)); },
           nb::arg("api"), "Raises ValueError or RuntimeError where it cannot run.")
       .def(
           "compile",
-          [](const Contract& c, Api api, int candidate) {
-            return in_words_of(api, [&] { return Compiled(c, candidate); });
+          [](const Described& d, Api api, int candidate) {
+            return in_words_of(api, [&] {
+              return Compiled{d, std::make_shared<const call::Operator>(d.contract, candidate)};
+            });
           },
           nb::arg("api"), nb::arg("candidate") = 0,
           "Plans and builds; `candidate` counts explain()'s usable ones of the backend.");
@@ -157,7 +174,7 @@ void bind_request(nb::module_& module) {
            nb::arg("pointers"), nb::arg("stream").none(),
            "Raises ValueError for tensors that do not fit together, and for no stream.")
       .def_prop_ro(
-          "key", [](const Request& r) { return as_bytes(r.key()); },
+          "key", [](const Request& r) { return as_bytes(call::key_of(r.call())); },
           "equal for calls that one compiled operator serves")
       .def_prop_ro(
           "other_keys", other_keys_of,
@@ -174,7 +191,7 @@ void bind_request(nb::module_& module) {
       .def_prop_ro(
           "pointers", [](const Request& r) { return r.form() == OutputForm::kPointers; },
           "whether the results go through addresses")
-      .def("contract", &Request::contract, "What stays the same from call to call.")
+      .def("contract", &Request::described, "What stays the same from call to call.")
       .def("give_output", &Request::give_output, nb::arg("wgrad"),
            "Adds the (E, M, N) output of a call that came without one.");
 }
@@ -191,20 +208,23 @@ void bind_compiled(nb::module_& module) {
            nb::arg("wgrad").none(), nb::arg("wgrad_ptrs").none(), nb::arg("global_scale_a").none(),
            nb::arg("global_scale_b").none(), nb::arg("stream").none(), nb::arg("workspace").none(),
            "Computes one call.")
-      .def("run_request", nb::overload_cast<Request&>(&Compiled::run, nb::const_),
-           nb::arg("request"), "Computes a call that was read before.")
-      .def("fault", &Compiled::fault,
-           "The first DeviceFault since compilation or clear_fault(), or None.")
-      .def("clear_fault", &Compiled::clear_fault, "Forgets the fault seen.")
+      .def(
+          "run_request", [](const Compiled& c, Request& request) { request.run(*c.op); },
+          nb::arg("request"), "Computes a call that was read before.")
+      .def(
+          "fault", [](const Compiled& c) { return c.op->fault(); },
+          "The first DeviceFault since compilation or clear_fault(), or None.")
+      .def(
+          "clear_fault", [](const Compiled& c) { c.op->clear_fault(); }, "Forgets the fault seen.")
       .def_prop_ro(
-          "backend", [](const Compiled& c) { return c.executable().backend(); },
-          "name of the backend")
+          "backend", [](const Compiled& c) { return c.op->backend(); }, "name of the backend")
       .def_prop_ro(
-          "plan", [](const Compiled& c) { return c.executable().plan(); }, "the plan in one line");
+          "plan", [](const Compiled& c) { return c.op->plan(); }, "the plan in one line");
 }
 
 void bind_calls(nb::module_& module) {
-  nb::class_<CompiledCalls>(module, "CompiledCalls", "The operators that grouped_wgrad keeps.")
+  nb::class_<call::OperatorCache>(module, "CompiledCalls",
+                                  "The operators that grouped_wgrad keeps.")
       .def(nb::init<>())
       .def("run", run_call, nb::arg("a").none(), nb::arg("b").none(), nb::arg("sfa").none(),
            nb::arg("sfb").none(), nb::arg("offsets").none(), nb::arg("wgrad").none(),
@@ -212,12 +232,17 @@ void bind_calls(nb::module_& module) {
            nb::arg("global_scale_b").none(), nb::arg("options"), nb::arg("pointers"),
            nb::arg("stream").none(), nb::arg("workspace").none(),
            "Computes one call with the operator of its contract, compiled at its first use.")
-      .def("prepare", &CompiledCalls::prepare, nb::arg("request"),
-           "Compiles the operator of a call where that was not done yet.")
-      .def("run_request", nb::overload_cast<Request&>(&CompiledCalls::run), nb::arg("request"),
-           "Computes a call that was read before.")
-      .def("fault", &CompiledCalls::fault, "A DeviceFault that one of them saw, or None.")
-      .def("clear_fault", &CompiledCalls::clear_fault, "Forgets the faults seen.");
+      .def(
+          "prepare",
+          [](call::OperatorCache& c, const Request& request) {
+            in_words_of(request.api(), [&] { c.get(request.call()); });
+          },
+          nb::arg("request"), "Compiles the operator of a call where that was not done yet.")
+      .def(
+          "run_request", [](call::OperatorCache& c, Request& request) { request.run(c); },
+          nb::arg("request"), "Computes a call that was read before.")
+      .def("fault", &call::OperatorCache::fault, "A DeviceFault that one of them saw, or None.")
+      .def("clear_fault", &call::OperatorCache::clear_fault, "Forgets the faults seen.");
 }
 
 }  // namespace
@@ -227,7 +252,7 @@ void bind_operator(nb::module_& module) {
   bind_request(module);
   bind_compiled(module);
   bind_calls(module);
-  module.def("workspace_bytes", workspace_bytes, nb::arg("experts"), nb::arg("pointers"),
+  module.def("workspace_bytes", call::workspace_bytes, nb::arg("experts"), nb::arg("pointers"),
              "Bytes of a descriptor_workspace, for an output through addresses or in one tensor.");
   module.def("describe", describe_call, nb::arg("api"), nb::arg("a").none(), nb::arg("b").none(),
              nb::arg("sfa").none(), nb::arg("sfb").none(), nb::arg("offsets").none(),

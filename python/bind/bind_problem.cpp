@@ -8,13 +8,20 @@
 #include <string>
 
 #include "bindings.hpp"
-#include "element.hpp"
-#include "refuse.hpp"
-#include "spelling.hpp"
+#include "call/element.hpp"
+#include "call/refusals.hpp"
+#include "call/spelling.hpp"
 #include "wgrad/problem.hpp"
 
 namespace wgrad::python {
 namespace nb = nanobind;
+using call::dtype_named;
+using call::input_order_named;
+using call::major_named;
+using call::output_mode_named;
+using call::refuse;
+using call::scale_layout_named;
+using call::spell;
 namespace {
 
 using Text = std::string_view;

@@ -8,16 +8,19 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "element.hpp"
-#include "refuse.hpp"
-#include "spelling.hpp"
-#include "tensor_view.hpp"
+#include "call/element.hpp"
+#include "call/refusals.hpp"
+#include "call/spelling.hpp"
+#include "intake/intake.hpp"
 #include "unlocked.hpp"
 #include "wgrad/quantize.hpp"
 #include "wgrad/scale_layout.hpp"
 
 namespace wgrad::python {
 namespace nb = nanobind;
+using call::Element;
+using call::refuse;
+using call::TensorView;
 namespace {
 
 /// Hands a vector over to numpy without a copy.
@@ -41,8 +44,9 @@ std::span<const T> host_span(const TensorView& view, Element element, const char
   return {static_cast<const T*>(view.data), static_cast<std::size_t>(view.size())};
 }
 
-std::span<const std::int32_t> read_offsets(nb::handle offsets, TensorView& view) {
-  view = read_tensor(offsets, "offsets");
+std::span<const std::int32_t> read_offsets(nb::handle offsets, Intake& in) {
+  in = read_tensor(offsets, "offsets");
+  const TensorView& view = in.view;
   if (view.rank != 1) refuse({"rank", "offsets", "of shape " + shape_text(view), "1-D, (E,)"});
   return host_span<std::int32_t>(view, Element::kI32, "offsets");
 }
@@ -62,17 +66,18 @@ std::span<const float> source_span(const TensorView& x) {
 nb::tuple quantize(nb::handle x, nb::handle offsets, std::string_view format,
                    std::string_view element, std::string_view major, std::string_view input_order,
                    std::string_view layout, std::uint8_t padding, std::string_view scaling_mode) {
-  const TensorView view = read_tensor(x, "x");
-  TensorView ends;
+  const Intake in = read_tensor(x, "x");
+  const TensorView& view = in.view;
+  Intake ends;
   const auto offset_span = read_offsets(offsets, ends);
   const auto source = source_span(view);
-  const QuantizeSpec spec{format_named(format),
-                          dtype_named(element, "element"),
-                          major_named(major, "major"),
-                          input_order_named(input_order),
-                          scale_layout_named(layout),
+  const QuantizeSpec spec{call::format_named(format),
+                          call::dtype_named(element, "element"),
+                          call::major_named(major, "major"),
+                          call::input_order_named(input_order),
+                          call::scale_layout_named(layout),
                           padding,
-                          scaling_mode_named(scaling_mode)};
+                          call::scaling_mode_named(scaling_mode)};
   QuantizedOperand q;
   {
     const Unlocked unlocked;
@@ -85,10 +90,10 @@ nb::tuple quantize(nb::handle x, nb::handle offsets, std::string_view format,
 
 nb::object swizzle(nb::handle compact, std::int64_t rows, nb::handle offsets, int vec_size,
                    std::uint8_t padding) {
-  const TensorView view = read_tensor(compact, "scales");
-  TensorView ends;
+  const Intake scales = read_tensor(compact, "scales");
+  Intake ends;
   const auto offset_span = read_offsets(offsets, ends);
-  const auto in = host_span<std::uint8_t>(view, Element::kU8, "scales");
+  const auto in = host_span<std::uint8_t>(scales.view, Element::kU8, "scales");
   const std::int64_t cols = scale_cols(offset_span, vec_size, ScaleLayout::kSwizzled);
   std::vector<std::uint8_t> out(
       static_cast<std::size_t>(scale_bytes(rows, cols, ScaleLayout::kSwizzled)));
@@ -97,10 +102,10 @@ nb::object swizzle(nb::handle compact, std::int64_t rows, nb::handle offsets, in
 }
 
 nb::object unswizzle(nb::handle swizzled, std::int64_t rows, nb::handle offsets, int vec_size) {
-  const TensorView view = read_tensor(swizzled, "scales");
-  TensorView ends;
+  const Intake scales = read_tensor(swizzled, "scales");
+  Intake ends;
   const auto offset_span = read_offsets(offsets, ends);
-  const auto in = host_span<std::uint8_t>(view, Element::kU8, "scales");
+  const auto in = host_span<std::uint8_t>(scales.view, Element::kU8, "scales");
   const std::int64_t cols = scale_cols(offset_span, vec_size, ScaleLayout::kCompact);
   std::vector<std::uint8_t> out(static_cast<std::size_t>(rows * cols));
   unswizzle_scales(in, rows, offset_span, vec_size, out);
@@ -117,8 +122,8 @@ void bind_scales(nb::module_& module) {
   module.def(
       "scale_cols",
       [](nb::handle offsets, int vec_size, std::string_view layout) {
-        TensorView ends;
-        return scale_cols(read_offsets(offsets, ends), vec_size, scale_layout_named(layout));
+        Intake ends;
+        return scale_cols(read_offsets(offsets, ends), vec_size, call::scale_layout_named(layout));
       },
       nb::arg("offsets").none(), nb::arg("vec_size"), nb::arg("layout"),
       "Scale columns that the storage of `offsets` needs.");

@@ -5,17 +5,19 @@
 #include <cstdint>
 
 #include "bindings.hpp"
-#include "frontend.hpp"
-#include "tensor_view.hpp"
+#include "intake/intake.hpp"
+#include "torch_calls.hpp"
 
 namespace wgrad::python {
 namespace nb = nanobind;
 namespace {
 
-/// Of a tensor of at most kMaxRank axes.
-nb::tuple axes(const TensorView& view, const std::array<std::int64_t, kMaxRank>& values) {
+using Axes = std::array<std::int64_t, call::kMaxRank>;
+
+/// The first kMaxRank of `values`.
+nb::tuple axes(const Intake& in, const Axes& values) {
   nb::list list;
-  for (int axis = 0; axis < std::min(view.rank, kMaxRank); ++axis) {
+  for (int axis = 0; axis < std::min(in.view.rank, call::kMaxRank); ++axis) {
     list.append(values[static_cast<std::size_t>(axis)]);
   }
   return nb::tuple(list);
@@ -24,34 +26,41 @@ nb::tuple axes(const TensorView& view, const std::array<std::int64_t, kMaxRank>&
 }  // namespace
 
 void bind_tensor(nb::module_& module) {
-  nb::class_<TensorView>(module, "TensorView", "A tensor of any framework as plain numbers.")
+  nb::class_<Intake>(module, "TensorView", "A tensor of any framework as plain numbers.")
       .def_prop_ro(
-          "shape", [](const TensorView& v) { return axes(v, v.shape); }, "up to four extents")
+          "shape", [](const Intake& in) { return axes(in, in.view.shape); }, "up to four extents")
       .def_prop_ro(
-          "strides", [](const TensorView& v) { return axes(v, v.strides); }, "in elements")
-      .def_ro("rank", &TensorView::rank, "number of axes")
+          "strides", [](const Intake& in) { return axes(in, in.view.strides); }, "in elements")
       .def_prop_ro(
-          "dtype",
-          [](const TensorView& v) {
-            return v.element == Element::kOther ? dtype_text(v) : std::string(name(v.element));
-          },
+          "rank", [](const Intake& in) { return in.view.rank; }, "number of axes")
+      .def_prop_ro(
+          "dtype", [](const Intake& in) { return call::dtype_text(in.view); },
           "canonical name; the framework's own where wgrad knows no such dtype")
       .def_prop_ro(
-          "device", [](const TensorView& v) { return to_string(v.place); },
+          "device", [](const Intake& in) { return call::to_string(in.view.place); },
           "'cpu' or 'cuda:<ordinal>'")
       .def_prop_ro(
-          "address", [](const TensorView& v) { return reinterpret_cast<std::uintptr_t>(v.data); },
+          "address",
+          [](const Intake& in) { return reinterpret_cast<std::uintptr_t>(in.view.data); },
           "of the first element")
-      .def_prop_ro("contiguous", &TensorView::contiguous, "row-major without gaps")
-      .def_ro("writable", &TensorView::writable, "whether it may be written")
-      .def_ro("torch", &TensorView::torch, "whether it is torch's");
+      .def_prop_ro(
+          "contiguous", [](const Intake& in) { return in.view.contiguous(); },
+          "row-major without gaps")
+      .def_prop_ro(
+          "writable", [](const Intake& in) { return in.view.writable; },
+          "whether it may be written")
+      .def_prop_ro(
+          "torch", [](const Intake& in) { return in.origin.torch; }, "whether it is torch's");
   module.def(
       "read_tensor",
       [](nb::handle object, const char* field) { return read_tensor(object, field); },
       nb::arg("object").none(), nb::arg("field"),
       "Reads `object`, which a refusal calls `field`. Raises ValueError for what is no tensor.");
-  module.def("refuse_detached", refuse_detached, nb::arg("view"), nb::arg("field"),
-             "Raises ValueError for torch's where it requires grad while gradients are recorded.");
+  module.def(
+      "refuse_detached",
+      [](const Intake& in, const char* field) { refuse_detached(in.origin, field); },
+      nb::arg("view"), nb::arg("field"),
+      "Raises ValueError for torch's where it requires grad while gradients are recorded.");
 }
 
 }  // namespace wgrad::python

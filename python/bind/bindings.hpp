@@ -5,6 +5,7 @@
 
 namespace wgrad::python {
 
+void bind_errors(nanobind::module_& module);    ///< ValueError, RuntimeError, with their reasons
 void bind_problem(nanobind::module_& module);   ///< Problem
 void bind_answers(nanobind::module_& module);   ///< DeviceSpec, Reason, Support, Explanation
 void bind_operator(nanobind::module_& module);  ///< Options, Contract, Compiled

@@ -1,9 +1,9 @@
-#include "errors.hpp"
-
+// wgrad.ValueError and wgrad.RuntimeError: the built-in classes, with the reasons attached.
 #include <Python.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "bindings.hpp"
 #include "wgrad/errors.hpp"
 #include "wgrad/support.hpp"
 

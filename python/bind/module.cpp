@@ -1,5 +1,4 @@
 #include "bindings.hpp"
-#include "errors.hpp"
 
 NB_MODULE(_core, module) {
   module.doc() = "The C++ side of the wgrad package.";

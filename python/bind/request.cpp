@@ -3,43 +3,90 @@
 #include <utility>
 
 #include "stream.hpp"
+#include "torch_calls.hpp"
+#include "unlocked.hpp"
 
 namespace wgrad::python {
 namespace nb = nanobind;
+using call::in_words_of;
 namespace {
 
-std::array<nb::object, 11> keep(const Tensors& t) {
-  return {nb::borrow(t.a),
-          nb::borrow(t.b),
-          nb::borrow(t.sfa),
-          nb::borrow(t.sfb),
-          nb::borrow(t.offsets),
-          nb::borrow(t.wgrad),
-          nb::borrow(t.wgrad_ptrs),
-          nb::borrow(t.global_scale_a),
-          nb::borrow(t.global_scale_b),
-          nb::borrow(t.workspace),
+std::array<nb::object, 11> keep(const Objects& o) {
+  return {nb::borrow(o.a),
+          nb::borrow(o.b),
+          nb::borrow(o.sfa),
+          nb::borrow(o.sfb),
+          nb::borrow(o.offsets),
+          nb::borrow(o.wgrad),
+          nb::borrow(o.wgrad_ptrs),
+          nb::borrow(o.global_scale_a),
+          nb::borrow(o.global_scale_b),
+          nb::borrow(o.workspace),
           {}};
 }
 
 }  // namespace
 
-Request::Request(Api api, const Tensors& tensors, Options options, OutputForm form,
-                 nb::handle stream)
-    : api_(api), form_(form), options_(std::move(options)), kept_(keep(tensors)) {
+Request::Request(call::Api api, const Objects& objects, call::Options options,
+                 call::OutputForm form, nb::handle stream, const Problem* compiled)
+    : api_(api), form_(form), options_(std::move(options)), kept_(keep(objects)) {
   in_words_of(api_, [&] {
-    arguments_ = read_arguments(api_, tensors);
-    call_ = read_call(arguments_, options_, form_, api_);
-    if (stream.is_valid()) call_.operands.stream = stream_handle(stream, arguments_.a);
+    arguments_ = read_arguments(api_, objects);
+    if (compiled != nullptr) call::need_output(form_, arguments_.tensors);
+    call_ = call::read_call(arguments_.tensors, options_, {api_, form_, compiled});
+    if (stream.is_valid()) {
+      call_.operands.stream = stream_handle(stream, call_.place, arguments_.a);
+    }
   });
+}
+
+Described Request::described() const {
+  const Operands& o = call_.operands;
+  call::Contract contract = call::contract_of(call_);
+  contract.strides_open = form_ == call::OutputForm::kStacked && !arguments_.tensors.wgrad;
+  return {std::move(contract), options_, form_, {o.a_ld, o.b_ld}};
 }
 
 void Request::give_output(nb::handle wgrad) {
   in_words_of(api_, [&] {
-    arguments_.wgrad = read_tensor(wgrad, "wgrad");
+    read_output(arguments_, wgrad);
     kept_.back() = nb::borrow(wgrad);
-    read_given_output(call_, arguments_, options_, form_, api_);
+    call::read_given_output(call_, arguments_.tensors, options_, {api_, form_});
   });
+}
+
+void Request::run(const call::Operator& op) {
+  in_words_of(api_, [&] {
+    call::need_output(form_, arguments_.tensors);
+    refuse_detached(arguments_);
+    op.check(call_);
+    launch(op);
+  });
+}
+
+void Request::run(call::OperatorCache& operators) {
+  in_words_of(api_, [&] {
+    call::need_output(form_, arguments_.tensors);
+    refuse_detached(arguments_);
+    launch(*operators.get(call_));  // the pointer keeps it: the GIL is released meanwhile
+  });
+}
+
+void Request::launch(const call::Operator& op) {
+  nb::object table;
+  if (call_.place.kind == DeviceKind::kCuda && !arguments_.outputs.empty()) {
+    table = device_table(call_);
+    const call::TensorView view = read_tensor(table, "wgrad_ptrs").view;
+    call_.operands.wgrad_ptrs = static_cast<const std::int64_t*>(view.data);
+  } else if (call_.place.kind == DeviceKind::kCuda && arguments_.wgrad_ptrs.torch) {
+    table = nb::borrow(arguments_.wgrad_ptrs.object);
+  }
+  {
+    const Unlocked unlocked;
+    op.run(call_);
+  }
+  if (table.is_valid()) record_table(table, call_);
+  mark_written(arguments_);
 }
 
 }  // namespace wgrad::python

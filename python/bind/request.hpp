@@ -5,45 +5,50 @@
 
 #include <array>
 #include <memory>
-#include <string>
 
 #include "arguments.hpp"
-#include "contract.hpp"
+#include "call/operator.hpp"
 
 namespace wgrad::python {
 
+/// What stays the same from call to call, and what later calls need to be read alike.
+struct Described {
+  call::Contract contract;
+  call::Options options;
+  call::OutputForm form = call::OutputForm::kStacked;
+  LeadingDimensions lds{};  ///< of the tensors it was read from
+};
+
 class Request {
  public:
-  /// `stream`: None or a stream of any kind; a null handle where nothing will be run. Throws
-  /// ValueError, in the words of `api`, for what does not fit together.
-  Request(Api api, const Tensors& tensors, Options options, OutputForm form,
-          nanobind::handle stream = {});
+  /// `stream`: None or a stream of any kind; a null handle where nothing will be run. `compiled`:
+  /// of the operator that shall run it. Throws ValueError, in the words of `api`, for what does not
+  /// fit together.
+  Request(call::Api api, const Objects& objects, call::Options options, call::OutputForm form,
+          nanobind::handle stream = {}, const Problem* compiled = nullptr);
 
-  Api api() const noexcept { return api_; }
-  OutputForm form() const noexcept { return form_; }
-  const Options& options() const noexcept { return options_; }
-  const Arguments& arguments() const noexcept { return arguments_; }
-  const Call& call() const noexcept { return call_; }
-  Call& call() noexcept { return call_; }
-
-  std::string key() const { return key_of(call_.problem, call_.place, options_); }
-  std::vector<std::string> other_keys() const { return python::other_keys(call_, options_); }
-  Contract contract() const {
-    const Operands& o = call_.operands;
-    const bool strides_open = form_ == OutputForm::kStacked && !arguments_.wgrad;
-    return {call_.problem, call_.place, options_, form_, {o.a_ld, o.b_ld}, strides_open};
-  }
+  call::Api api() const noexcept { return api_; }
+  call::OutputForm form() const noexcept { return form_; }
+  const call::Call& call() const noexcept { return call_; }
+  Described described() const;
 
   /// Adds the (E, M, N) output of a call that came without one.
   void give_output(nanobind::handle wgrad);
 
+  /// Computes it with `op`. Throws for a call that breaks its contract.
+  void run(const call::Operator& op);
+  /// Computes it with the operator of its contract, made at its first use.
+  void run(call::OperatorCache& operators);
+
  private:
-  Api api_;
-  OutputForm form_;
-  Options options_;
+  void launch(const call::Operator& op);
+
+  call::Api api_;
+  call::OutputForm form_;
+  call::Options options_;
   std::array<nanobind::object, 11> kept_;  // what arguments_ points into
   Arguments arguments_;
-  Call call_;
+  call::Call call_;
 };
 
 }  // namespace wgrad::python

@@ -3,11 +3,13 @@
 #include <Python.h>
 #include <nanobind/stl/string.h>
 
-#include "frontend.hpp"
-#include "refuse.hpp"
+#include "call/refusals.hpp"
+#include "torch_calls.hpp"
 
 namespace wgrad::python {
 namespace nb = nanobind;
+using call::Place;
+using call::refuse;
 namespace {
 
 void* as_handle(nb::handle integer) {
@@ -16,29 +18,29 @@ void* as_handle(nb::handle integer) {
   return handle;
 }
 
-void* current_stream(const TensorView& a) {
+void* current_stream(const Place& place, const Origin& a) {
   if (a.exchange != nullptr && a.exchange->current_stream != nullptr) {
     void* handle = nullptr;
-    if (a.exchange->current_stream(dlpack::kCuda, a.place.ordinal, &handle) != 0) {
+    if (a.exchange->current_stream(dlpack::kCuda, place.ordinal, &handle) != 0) {
       throw nb::python_error();
     }
     return handle;
   }
-  return a.torch ? as_handle(torch_frontend("current_stream")(a.place.ordinal)) : nullptr;
+  return a.torch ? current_torch_stream(place.ordinal) : nullptr;
 }
 
-void check_device_of(nb::handle torch_stream, const TensorView& a) {
+void check_device_of(nb::handle torch_stream, const Place& place) {
   if (!nb::hasattr(torch_stream, "device_index")) return;
-  const Place place{DeviceKind::kCuda, nb::cast<int>(torch_stream.attr("device_index"))};
-  if (place != a.place) {
-    refuse({"device", "stream", "a stream of " + to_string(place),
-            "a stream of the operands' device: " + to_string(a.place)});
+  const Place own{DeviceKind::kCuda, nb::cast<int>(torch_stream.attr("device_index"))};
+  if (own != place) {
+    refuse({"device", "stream", "a stream of " + to_string(own),
+            "a stream of the operands' device: " + to_string(place)});
   }
 }
 
-nb::object integer_of(nb::handle stream, const TensorView& a) {
+nb::object integer_of(nb::handle stream, const Place& place) {
   if (nb::hasattr(stream, "cuda_stream")) {
-    check_device_of(stream, a);
+    check_device_of(stream, place);
     return stream.attr("cuda_stream");
   }
   if (nb::hasattr(stream, "__cuda_stream__")) {
@@ -56,12 +58,12 @@ nb::object integer_of(nb::handle stream, const TensorView& a) {
 
 }  // namespace
 
-void* stream_handle(nb::handle stream, const TensorView& a) {
-  const bool on_cpu = a.place.kind == DeviceKind::kCpu;
-  if (stream.is_none()) return on_cpu ? nullptr : current_stream(a);
+void* stream_handle(nb::handle stream, const Place& place, const Origin& a) {
+  const bool on_cpu = place.kind == DeviceKind::kCpu;
+  if (stream.is_none()) return on_cpu ? nullptr : current_stream(place, a);
   if (on_cpu) refuse({"stream", "stream", "given", "None: the operands are on a CPU"});
   if (PyLong_Check(stream.ptr())) return as_handle(stream);
-  return as_handle(integer_of(stream, a));
+  return as_handle(integer_of(stream, place));
 }
 
 }  // namespace wgrad::python

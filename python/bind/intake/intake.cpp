@@ -1,12 +1,12 @@
-// The ways into a TensorView, tried in order of speed; the way is remembered per Python type.
+// The ways to read a tensor, tried in order of speed; the way is remembered per Python type.
 #include <Python.h>
 #include <nanobind/stl/string.h>
 
 #include <string>
 #include <unordered_map>
 
-#include "intake.hpp"
-#include "refuse.hpp"
+#include "call/refusals.hpp"
+#include "intake/intake.hpp"
 
 namespace wgrad::python {
 namespace nb = nanobind;
@@ -68,40 +68,51 @@ bool is_negated(nb::handle object) {
   return flag.ptr() == Py_True;
 }
 
+/// The framework's name of a dtype that wgrad does not know, for messages.
+std::string own_dtype_name(nb::handle object) {
+  const auto text = [&](const char* attribute) {
+    return nb::cast<std::string>(nb::str(nb::object(object.attr(attribute))));
+  };
+  if (nb::hasattr(object, "dtype")) return text("dtype");
+  if (nb::hasattr(object, "format")) return "of buffer format '" + text("format") + "'";
+  return "";
+}
+
 }  // namespace
 
-TensorView read_tensor(nb::handle object, const char* field) {
+Intake read_tensor(nb::handle object, const char* field) {
   const TypeEntry& entry = entry_of(object);
   if (entry.negatable && is_negated(object)) {
-    refuse({"negated-view", field, "a negated view of other values", "stored: resolve_neg() does"});
+    call::refuse(
+        {"negated-view", field, "a negated view of other values", "stored: resolve_neg() does"});
   }
-  TensorView view;
-  view.object = object;
-  view.torch = entry.torch;
-  view.exchange = entry.exchange;
+  Intake in;
+  in.origin = {object, entry.torch, entry.exchange};
   switch (entry.way) {
     case Way::kExchange:
-      read_by_exchange(view, field);
+      read_by_exchange(in, field);
       break;
     case Way::kArrayStruct:
-      read_by_array_struct(view, field);
+      read_by_array_struct(in, field);
       break;
     case Way::kTorch:
-      read_by_attributes(view);
+      read_by_attributes(in);
       break;
     case Way::kDlpack:
-      read_by_dlpack(view, field);
+      read_by_dlpack(in, field);
       break;
     case Way::kBuffer:
-      read_by_buffer(view, field);
+      read_by_buffer(in, field);
       break;
     case Way::kNone:
-      refuse({"tensor", field,
-              "a " + nb::cast<std::string>(nb::handle(Py_TYPE(object.ptr())).attr("__name__")),
-              "a tensor: a numpy array, a torch tensor, or anything that speaks DLPack or the "
-              "buffer protocol"});
+      call::refuse(
+          {"tensor", field,
+           "a " + nb::cast<std::string>(nb::handle(Py_TYPE(object.ptr())).attr("__name__")),
+           "a tensor: a numpy array, a torch tensor, or anything that speaks DLPack or the "
+           "buffer protocol"});
   }
-  return view;
+  if (in.view.element == call::Element::kOther) in.view.dtype = own_dtype_name(object);
+  return in;
 }
 
 }  // namespace wgrad::python

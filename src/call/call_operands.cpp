@@ -1,7 +1,25 @@
-#include "operand_layout.hpp"
+// A and B: which axis is contiguous, how many tokens, how far apart the rows.
+#include <fmt/format.h>
 
-namespace wgrad::python {
+#include "call/call_builder.hpp"
+
+namespace wgrad::call {
 namespace {
+
+struct OperandLayout {
+  DType dtype = DType::kBf16;
+  Major major = Major::kK;
+  std::int64_t tokens = 0;  // unpacked
+  std::int64_t extent = 0;  // M of A, N of B
+  std::int64_t ld = 0;      // elements between rows; 0: packed, or without meaning
+  bool open = false;        // the tokens are so few that the other major is as right
+};
+
+/// What a view that can be read both ways is taken for.
+struct MajorChoice {
+  Major major;
+  bool settled;  // false: a view of a single row is read along that row
+};
 
 struct Axes {
   std::int64_t tokens, extent;  // extents of the token axis and of the other
@@ -44,8 +62,7 @@ DType read_dtype(const TensorView& view, const char* field, Reasons& out) {
   return DType::kBf16;
 }
 
-}  // namespace
-
+/// Reads a 2-D `view` whose tokens lie along `token_axis`. Adds to `out` what cannot be read.
 OperandLayout read_operand(const TensorView& view, const char* field, int token_axis,
                            MajorChoice choice, InputOrder order, Reasons& out) {
   const auto k = static_cast<std::size_t>(token_axis);
@@ -82,4 +99,46 @@ OperandLayout read_operand(const TensorView& view, const char* field, int token_
   return layout;
 }
 
-}  // namespace wgrad::python
+/// Token-major x and dy are MN-major; the drop-in functions expect K-major, as the reference does.
+Problem usual_majors(Api api) {
+  Problem p;
+  p.a_major = p.b_major = api == Api::kNatural ? Major::kMn : Major::kK;
+  return p;
+}
+
+}  // namespace
+
+void read_operands(CallBuilder& builder) {
+  const InputOrder order = builder.options.input_order;
+  const Problem usual = usual_majors(builder.reading.api);
+  const bool settled = builder.reading.compiled != nullptr;
+  const Problem& preferred = settled ? *builder.reading.compiled : usual;
+  const OperandLayout a =
+      read_operand(builder.in.a, "a", 1, {preferred.a_major, settled}, order, builder.reasons);
+  const OperandLayout b =
+      read_operand(builder.in.b, "b", 0, {preferred.b_major, settled}, order, builder.reasons);
+  if (builder.reasons.empty() && a.tokens != b.tokens) {
+    builder.refuse(
+        "tokens", "b", counted(b.tokens, "token") + " long",
+        fmt::format("as long as {}: {}", builder.named("a"), counted(a.tokens, "token")));
+  }
+  Problem& p = builder.call.problem;
+  p.m = a.extent;
+  p.n = b.extent;
+  p.tokens = a.tokens;
+  p.a_dtype = a.dtype;
+  p.b_dtype = b.dtype;
+  p.a_major = a.major;
+  p.b_major = b.major;
+  p.input_order = order;
+  builder.call.a_open = a.open;
+  builder.call.b_open = b.open;
+  Operands& o = builder.call.operands;
+  o.tokens = a.tokens;
+  o.a = builder.in.a.data;
+  o.b = builder.in.b.data;
+  o.a_ld = a.ld;
+  o.b_ld = b.ld;
+}
+
+}  // namespace wgrad::call

@@ -1,11 +1,8 @@
-#include "tensor_view.hpp"
-
-#include <nanobind/stl/string.h>
+#include "call/tensor_view.hpp"
 
 #include <algorithm>
 
-namespace wgrad::python {
-namespace nb = nanobind;
+namespace wgrad::call {
 namespace {
 
 std::string tuple_text(const TensorView& view, const std::array<std::int64_t, kMaxRank>& values) {
@@ -54,6 +51,27 @@ TensorView TensorView::transposed() const {
   return out;
 }
 
+void set_packed_strides(TensorView& view) {
+  std::int64_t packed = 1;
+  for (int i = std::min(view.rank, kMaxRank) - 1; i >= 0; --i) {
+    const auto axis = static_cast<std::size_t>(i);
+    view.strides[axis] = packed;
+    packed *= view.shape[axis];
+  }
+}
+
+TensorView packed_view(void* data, Element element, std::span<const std::int64_t> shape,
+                       const Place& place) {
+  TensorView view;
+  view.data = data;
+  view.rank = static_cast<int>(shape.size());
+  std::copy_n(shape.begin(), std::min<std::size_t>(shape.size(), kMaxRank), view.shape.begin());
+  set_packed_strides(view);
+  view.element = element;
+  view.place = place;
+  return view;
+}
+
 std::string shape_text(const TensorView& view) {
   return tuple_text(view, view.shape);
 }
@@ -63,12 +81,7 @@ std::string strides_text(const TensorView& view) {
 
 std::string dtype_text(const TensorView& view) {
   if (view.element != Element::kOther) return std::string(name(view.element));
-  const auto text = [&](const char* attribute) {
-    return nb::cast<std::string>(nb::str(nb::object(view.object.attr(attribute))));
-  };
-  if (nb::hasattr(view.object, "dtype")) return text("dtype");
-  if (nb::hasattr(view.object, "format")) return "of buffer format '" + text("format") + "'";
-  return "of an unknown dtype";
+  return view.dtype.empty() ? "of an unknown dtype" : view.dtype;
 }
 
-}  // namespace wgrad::python
+}  // namespace wgrad::call

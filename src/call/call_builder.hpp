@@ -4,21 +4,21 @@
 #include <string>
 #include <utility>
 
-#include "call.hpp"
+#include "call/call.hpp"
 
-namespace wgrad::python {
+namespace wgrad::call {
 
 struct CallBuilder {
-  const Arguments& in;
+  const Tensors& in;
   const Options& options;
-  OutputForm form;
-  Api api;
-  const Problem* compiled;
+  const Reading& reading;
   Call call{};
   Reasons reasons{};
 
   /// How the caller calls `field`.
-  std::string named(std::string_view field) const { return std::string(argument(api, field)); }
+  std::string named(std::string_view field) const {
+    return std::string(argument(reading.api, field));
+  }
 
   void refuse(const char* rule, std::string field, std::string got, std::string need) {
     reasons.push_back({rule, std::move(field), std::move(got), std::move(need)});
@@ -29,6 +29,7 @@ struct CallBuilder {
   void throw_refusals() { refuse_if_any(std::exchange(reasons, {})); }
 };
 
+void read_operands(CallBuilder& builder);
 void read_scales(CallBuilder& builder);
 void read_output(CallBuilder& builder);
 
@@ -36,4 +37,7 @@ inline bool is_sixteen_bit(DType dtype) {
   return bits(dtype) == 16;
 }
 
-}  // namespace wgrad::python
+/// "1 token", "2 tokens".
+std::string counted(std::int64_t number, const char* unit);
+
+}  // namespace wgrad::call

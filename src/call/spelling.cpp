@@ -1,13 +1,13 @@
-#include "spelling.hpp"
+#include "call/spelling.hpp"
 
 #include <fmt/format.h>
 
 #include <array>
 #include <utility>
 
-#include "refuse.hpp"
+#include "call/refusals.hpp"
 
-namespace wgrad::python {
+namespace wgrad::call {
 namespace {
 
 template <class T, std::size_t kCount>
@@ -83,4 +83,4 @@ ScalingMode scaling_mode_named(std::string_view text) {
   return named(kScalingModes, text, "scaling_mode");
 }
 
-}  // namespace wgrad::python
+}  // namespace wgrad::call

@@ -8,7 +8,7 @@
 #include "wgrad/problem.hpp"
 #include "wgrad/quantize.hpp"
 
-namespace wgrad::python {
+namespace wgrad::call {
 
 std::string_view spell(Major major) noexcept;         ///< "k", "mn"
 std::string_view spell(InputOrder order) noexcept;    ///< "tensor2d", "tensor_ragged"
@@ -24,4 +24,4 @@ ScaleLayout scale_layout_named(std::string_view text);
 Format format_named(std::string_view text);
 ScalingMode scaling_mode_named(std::string_view text);  ///< "floor", "rceil"
 
-}  // namespace wgrad::python
+}  // namespace wgrad::call

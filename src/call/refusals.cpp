@@ -1,8 +1,8 @@
-#include "argument_names.hpp"
+#include "call/refusals.hpp"
 
 #include <array>
 
-namespace wgrad::python {
+namespace wgrad::call {
 namespace {
 
 struct Row {
@@ -58,4 +58,4 @@ Reasons translate(Api api, Reasons reasons) {
   return reasons;
 }
 
-}  // namespace wgrad::python
+}  // namespace wgrad::call

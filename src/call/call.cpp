@@ -1,13 +1,12 @@
-#include "call.hpp"
+#include "call/call.hpp"
 
 #include <fmt/format.h>
 
 #include <utility>
 
-#include "call_builder.hpp"
-#include "operand_layout.hpp"
+#include "call/call_builder.hpp"
 
-namespace wgrad::python {
+namespace wgrad::call {
 
 void CallBuilder::check_rank(const TensorView& view, const char* field, int rank,
                              const char* need) {
@@ -32,60 +31,15 @@ void CallBuilder::check_place(const TensorView& view, const std::string& field) 
 
 namespace {
 
-/// "1 token", "2 tokens".
-std::string counted(std::int64_t number, const char* unit) {
-  return fmt::format("{} {}{}", number, unit, number == 1 ? "" : "s");
-}
-
 void check_output_rank(CallBuilder& b) {
   if (b.in.wgrad) b.check_rank(*b.in.wgrad, "wgrad", 3, "3-D, (E, M, N)");
 }
 
 void check_ranks(CallBuilder& b) {
-  b.check_rank(b.in.a, "a", 2, b.api == Api::kNatural ? "2-D, (T, M)" : "2-D, (M, T)");
+  b.check_rank(b.in.a, "a", 2, b.reading.api == Api::kNatural ? "2-D, (T, M)" : "2-D, (M, T)");
   b.check_rank(b.in.b, "b", 2, "2-D, (T, N)");
   b.check_rank(b.in.offsets, "offsets", 1, "1-D, (E,)");
   check_output_rank(b);
-}
-
-/// Token-major x and dy are MN-major; the drop-in functions expect K-major, as the reference does.
-Problem usual_majors(Api api) {
-  Problem p;
-  p.a_major = p.b_major = api == Api::kNatural ? Major::kMn : Major::kK;
-  return p;
-}
-
-void read_inputs(CallBuilder& builder) {
-  const InputOrder order = builder.options.input_order;
-  const Problem usual = usual_majors(builder.api);
-  const Problem& preferred = builder.compiled != nullptr ? *builder.compiled : usual;
-  const bool settled = builder.compiled != nullptr;
-  const OperandLayout a =
-      read_operand(builder.in.a, "a", 1, {preferred.a_major, settled}, order, builder.reasons);
-  const OperandLayout b =
-      read_operand(builder.in.b, "b", 0, {preferred.b_major, settled}, order, builder.reasons);
-  if (builder.reasons.empty() && a.tokens != b.tokens) {
-    builder.refuse(
-        "tokens", "b", counted(b.tokens, "token") + " long",
-        fmt::format("as long as {}: {}", builder.named("a"), counted(a.tokens, "token")));
-  }
-  Problem& p = builder.call.problem;
-  p.m = a.extent;
-  p.n = b.extent;
-  p.tokens = a.tokens;
-  p.a_dtype = a.dtype;
-  p.b_dtype = b.dtype;
-  p.a_major = a.major;
-  p.b_major = b.major;
-  p.input_order = order;
-  builder.call.a_open = a.open;
-  builder.call.b_open = b.open;
-  Operands& o = builder.call.operands;
-  o.tokens = a.tokens;
-  o.a = builder.in.a.data;
-  o.b = builder.in.b.data;
-  o.a_ld = a.ld;
-  o.b_ld = b.ld;
 }
 
 void read_offsets(CallBuilder& b) {
@@ -100,11 +54,12 @@ void read_offsets(CallBuilder& b) {
 
 void check_workspace_size(CallBuilder& b, std::int64_t given) {
   const std::int64_t need =
-      workspace_bytes(b.call.problem.experts, b.form == OutputForm::kPointers);
+      workspace_bytes(b.call.problem.experts, b.reading.form == OutputForm::kPointers);
   if (given >= need) return;
-  b.refuse("workspace", "workspace", counted(given, "byte"),
-           fmt::format("at least {} bytes, as get_grouped_gemm_wgrad_workspace_size_sm100 says{}",
-                       need, b.form == OutputForm::kPointers ? " of output_mode='discrete'" : ""));
+  b.refuse(
+      "workspace", "workspace", counted(given, "byte"),
+      fmt::format("at least {} bytes, as get_grouped_gemm_wgrad_workspace_size_sm100 says{}", need,
+                  b.reading.form == OutputForm::kPointers ? " of output_mode='discrete'" : ""));
 }
 
 void read_workspace(CallBuilder& b) {
@@ -151,6 +106,7 @@ void read_options(CallBuilder& b) {
   p.tiling = b.options.tiling;
   p.accumulate = b.options.accumulate;
   p.acc_dtype = b.options.acc_dtype;
+  b.call.preparation = b.options.preparation;
 }
 
 }  // namespace
@@ -160,14 +116,17 @@ std::int64_t workspace_bytes(std::int64_t experts, bool pointers) {
   return kDescriptorBytes * (pointers ? 5 : 4) * experts;
 }
 
-Call read_call(const Arguments& arguments, const Options& options, OutputForm form, Api api,
-               const Problem* compiled) {
-  CallBuilder builder{arguments, options, form, api, compiled};
-  builder.call.place = arguments.a.place;
-  builder.call.operands.device = arguments.a.place.ordinal;
+std::string counted(std::int64_t number, const char* unit) {
+  return fmt::format("{} {}{}", number, unit, number == 1 ? "" : "s");
+}
+
+Call read_call(const Tensors& tensors, const Options& options, const Reading& reading) {
+  CallBuilder builder{tensors, options, reading};
+  builder.call.place = tensors.a.place;
+  builder.call.operands.device = tensors.a.place.ordinal;
   check_ranks(builder);
   builder.throw_refusals();  // the readers below index axes
-  read_inputs(builder);
+  read_operands(builder);
   read_offsets(builder);
   builder.throw_refusals();  // the readers below compare with M, N, E and the dtypes
   read_options(builder);
@@ -179,15 +138,15 @@ Call read_call(const Arguments& arguments, const Options& options, OutputForm fo
   return std::move(builder.call);
 }
 
-void read_given_output(Call& call, const Arguments& arguments, const Options& options,
-                       OutputForm form, Api api) {
-  CallBuilder builder{arguments, options, form, api, nullptr, std::move(call)};
+void read_given_output(Call& call, const Tensors& tensors, const Options& options,
+                       const Reading& reading) {
+  CallBuilder builder{tensors, options, reading, std::move(call)};
   check_output_rank(builder);
   builder.throw_refusals();
   read_output(builder);
-  builder.check_place(*arguments.wgrad, "wgrad");
+  builder.check_place(*tensors.wgrad, "wgrad");
   builder.throw_refusals();
   call = std::move(builder.call);
 }
 
-}  // namespace wgrad::python
+}  // namespace wgrad::call

@@ -3,12 +3,43 @@
 #include <algorithm>
 #include <string>
 
-#include "intake.hpp"
-#include "refuse.hpp"
+#include "call/refusals.hpp"
+#include "intake/intake.hpp"
 
 namespace wgrad::python {
 namespace nb = nanobind;
+using call::Element;
+using call::kMaxRank;
+using call::Place;
+using call::refuse;
 namespace {
+
+Element element_of(const dlpack::DataType& dtype, bool padded) {
+  const int bits = dtype.bits;
+  if (dtype.code == dlpack::kFloat4E2m1fn) {
+    if (padded) return Element::kE2m1Unpacked;
+    return bits == 4 && dtype.lanes == 2 ? Element::kE2m1Packed : Element::kOther;
+  }
+  if (dtype.lanes != 1) return Element::kOther;
+  switch (dtype.code) {
+    case dlpack::kBfloat:
+      return bits == 16 ? Element::kBf16 : Element::kOther;
+    case dlpack::kFloat:
+      return bits == 16 ? Element::kF16 : bits == 32 ? Element::kF32 : Element::kOther;
+    case dlpack::kFloat8E4m3fn:
+      return Element::kE4m3;
+    case dlpack::kFloat8E5m2:
+      return Element::kE5m2;
+    case dlpack::kFloat8E8m0fnu:
+      return Element::kE8m0;
+    case dlpack::kUint:
+      return bits == 8 ? Element::kU8 : Element::kOther;
+    case dlpack::kInt:
+      return bits == 32 ? Element::kI32 : bits == 64 ? Element::kI64 : Element::kOther;
+    default:
+      return Element::kOther;
+  }
+}
 
 Place place_of(const dlpack::Device& device, const char* field) {
   switch (device.type) {
@@ -24,15 +55,7 @@ Place place_of(const dlpack::Device& device, const char* field) {
   }
 }
 
-void set_packed_strides(TensorView& view, int rank) {
-  std::int64_t packed = 1;
-  for (int i = rank - 1; i >= 0; --i) {
-    view.strides[static_cast<std::size_t>(i)] = packed;
-    packed *= view.shape[static_cast<std::size_t>(i)];
-  }
-}
-
-void fill(TensorView& view, const dlpack::Tensor& t, std::uint64_t flags, const char* field) {
+void fill(call::TensorView& view, const dlpack::Tensor& t, std::uint64_t flags, const char* field) {
   view.place = place_of(t.device, field);
   view.element = element_of(t.dtype, (flags & dlpack::kSubbytePadded) != 0);
   view.writable = (flags & dlpack::kReadOnly) == 0;
@@ -43,7 +66,7 @@ void fill(TensorView& view, const dlpack::Tensor& t, std::uint64_t flags, const 
   if (t.strides != nullptr) {
     std::copy_n(t.strides, rank, view.strides.begin());
   } else {
-    set_packed_strides(view, rank);
+    call::set_packed_strides(view);
   }
 }
 
@@ -59,27 +82,27 @@ nb::object capsule_of(nb::handle object) {
 
 }  // namespace
 
-void read_by_exchange(TensorView& view, const char* field) {
+void read_by_exchange(Intake& in, const char* field) {
   dlpack::Tensor tensor{};
-  if (view.exchange->tensor_from_object(view.object.ptr(), &tensor) != 0) {
+  if (in.origin.exchange->tensor_from_object(in.origin.object.ptr(), &tensor) != 0) {
     const std::string why = nb::python_error().what();
     refuse({"tensor", field, "nothing DLPack describes (" + why.substr(0, why.find('\n')) + ")",
             "a strided tensor on a CPU or a CUDA device"});
   }
-  fill(view, tensor, 0, field);
+  fill(in.view, tensor, 0, field);
 }
 
-void read_by_dlpack(TensorView& view, const char* field) {
-  view.keeps = capsule_of(view.object);
-  PyObject* capsule = view.keeps.ptr();
+void read_by_dlpack(Intake& in, const char* field) {
+  in.keeps = capsule_of(in.origin.object);
+  PyObject* capsule = in.keeps.ptr();
   if (PyCapsule_IsValid(capsule, "dltensor_versioned") != 0) {
     const auto* managed = static_cast<const dlpack::ManagedVersioned*>(
         PyCapsule_GetPointer(capsule, "dltensor_versioned"));
-    fill(view, managed->tensor, managed->flags, field);
+    fill(in.view, managed->tensor, managed->flags, field);
   } else if (PyCapsule_IsValid(capsule, "dltensor") != 0) {
     const auto* managed =
         static_cast<const dlpack::Managed*>(PyCapsule_GetPointer(capsule, "dltensor"));
-    fill(view, managed->tensor, 0, field);
+    fill(in.view, managed->tensor, 0, field);
   } else {
     refuse({"tensor", field, "without a DLPack capsule", "a tensor that speaks DLPack"});
   }

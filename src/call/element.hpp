@@ -1,16 +1,13 @@
 // Element types a tensor may arrive with, wider than those wgrad computes on.
 #pragma once
 
-#include <nanobind/nanobind.h>
-
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
-#include "dlpack_abi.hpp"
 #include "wgrad/dtype.hpp"
 
-namespace wgrad::python {
+namespace wgrad::call {
 
 enum class Element : std::uint8_t {
   kBf16,
@@ -27,11 +24,8 @@ enum class Element : std::uint8_t {
   kOther,
 };
 
-/// By the name a framework's dtype prints, with or without "torch.".
-Element element_of(std::string_view name);
-Element element_of(const dlpack::DataType& dtype, bool padded);
-/// By a numpy or torch dtype object; remembers the answer per object.
-Element element_of_dtype(nanobind::handle dtype);
+/// By the name a framework's dtype prints, with or without "torch."; kOther where none is known.
+Element element_named(std::string_view name);
 
 /// The element type wgrad computes on; uint8 holds packed FP4 in A and B. Nullopt: none.
 std::optional<DType> operand_dtype(Element element) noexcept;
@@ -43,4 +37,4 @@ DType dtype_named(std::string_view name, const char* field);
 
 std::string_view name(Element element) noexcept;
 
-}  // namespace wgrad::python
+}  // namespace wgrad::call

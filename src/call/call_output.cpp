@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
-#include "call_builder.hpp"
+#include "call/call_builder.hpp"
 
-namespace wgrad::python {
+namespace wgrad::call {
 namespace {
 
 constexpr const char* kBroadcast = "broadcast: its rows share memory (stride 0)";
@@ -10,7 +10,7 @@ constexpr const char* kBroadcast = "broadcast: its rows share memory (stride 0)"
 /// The output's own dtype wins over the default; only an explicit other one contradicts it.
 void read_output_dtype(CallBuilder& b, const TensorView& view, const std::string& field) {
   const auto dtype = output_dtype(view.element);
-  const auto wanted = b.compiled == nullptr ? b.options.wgrad_dtype : std::nullopt;
+  const auto wanted = b.reading.compiled == nullptr ? b.options.wgrad_dtype : std::nullopt;
   if (!dtype) {
     b.refuse("dtype", field, dtype_text(view), "bfloat16, float16 or float32");
   } else if (wanted && *wanted != *dtype) {
@@ -68,7 +68,7 @@ void read_stacked(CallBuilder& b, const TensorView& w) {
     b.refuse("layout", "wgrad", "strided by " + strides_text(w) + " elements",
              "contiguous along N: strides (M*N, N, 1), or padded rows or experts");
   }
-  if (b.form == OutputForm::kPointers) return check_beside_pointers(b, w);
+  if (b.reading.form == OutputForm::kPointers) return check_beside_pointers(b, w);
   set_strides(b, b.call.problem, w);
   b.call.operands.wgrad = w.data;
 }
@@ -118,9 +118,9 @@ void read_pointers(CallBuilder& b) {
 }
 
 DType default_dtype(const CallBuilder& b) {
-  if (b.compiled != nullptr) return b.compiled->wgrad_dtype;
+  if (b.reading.compiled != nullptr) return b.reading.compiled->wgrad_dtype;
   const DType input = b.call.problem.a_dtype;
-  const bool as_input = b.api == Api::kNatural && is_sixteen_bit(input);
+  const bool as_input = b.reading.api == Api::kNatural && is_sixteen_bit(input);
   return b.options.wgrad_dtype.value_or(as_input ? input : DType::kBf16);
 }
 
@@ -129,7 +129,19 @@ DType default_dtype(const CallBuilder& b) {
 void read_output(CallBuilder& b) {
   b.call.problem.wgrad_dtype = default_dtype(b);
   if (b.in.wgrad) read_stacked(b, *b.in.wgrad);
-  if (b.form == OutputForm::kPointers) read_pointers(b);
+  if (b.reading.form == OutputForm::kPointers) read_pointers(b);
 }
 
-}  // namespace wgrad::python
+void need_output(OutputForm form, const Tensors& in) {
+  if (form == OutputForm::kStacked && !in.wgrad) {
+    refuse({"output", "wgrad", "None", "given: this operator writes into it"});
+  }
+  if (form == OutputForm::kStacked && (in.wgrad_ptrs || !in.outputs.empty())) {
+    refuse({"output", "wgrad_ptrs", "given", "None: this operator writes into one tensor"});
+  }
+  if (form == OutputForm::kPointers && !in.wgrad_ptrs && in.outputs.empty()) {
+    refuse({"output", "wgrad_ptrs", "None", "given: this operator writes through addresses"});
+  }
+}
+
+}  // namespace wgrad::call

@@ -4,13 +4,17 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
-#include "intake.hpp"
-#include "refuse.hpp"
+#include "call/refusals.hpp"
+#include "intake/intake.hpp"
 
 namespace wgrad::python {
 namespace nb = nanobind;
+using call::Element;
+using call::kMaxRank;
+using call::refuse;
 namespace {
 
 /// numpy's array interface, C side. Source: numpy "The array interface protocol".
@@ -34,8 +38,8 @@ nb::object attribute(nb::handle object, PyObject* name) {
   return nb::steal(value);
 }
 
-void set_axes(TensorView& view, int rank, const Py_ssize_t* shape, const Py_ssize_t* byte_strides,
-              Py_ssize_t itemsize, const char* field) {
+void set_axes(call::TensorView& view, int rank, const Py_ssize_t* shape,
+              const Py_ssize_t* byte_strides, Py_ssize_t itemsize, const char* field) {
   view.rank = rank;
   const bool empty = std::find(shape, shape + rank, 0) != shape + rank;
   for (int i = 0; i < std::min(rank, kMaxRank); ++i) {
@@ -65,6 +69,28 @@ Element element_of_format(const Py_buffer& buffer) {
   return Element::kOther;
 }
 
+/// numpy dtypes are known by their scalar type, which outlives any dtype instance.
+nb::object identity(nb::handle dtype) {
+  return nb::hasattr(dtype, "type") ? nb::object(dtype.attr("type")) : nb::borrow(dtype);
+}
+
+Element by_text(nb::handle dtype) {
+  const nb::object text =
+      nb::hasattr(dtype, "name") ? nb::object(dtype.attr("name")) : nb::object(nb::str(dtype));
+  return call::element_named(nb::cast<std::string>(nb::str(text)));
+}
+
+/// By a numpy or torch dtype object; remembers the answer per object.
+Element element_of_dtype(nb::handle dtype) {
+  // Guarded by the GIL; the keys are kept alive so that an address is never reused.
+  static auto* const kSeen = new std::unordered_map<PyObject*, Element>;
+  const nb::object key = identity(dtype);
+  if (const auto hit = kSeen->find(key.ptr()); hit != kSeen->end()) return hit->second;
+  const Element element = by_text(dtype);
+  kSeen->emplace(nb::object(key).release().ptr(), element);
+  return element;
+}
+
 void release(void* buffer) noexcept {
   const nb::gil_scoped_acquire gil;
   PyBuffer_Release(static_cast<Py_buffer*>(buffer));
@@ -73,10 +99,11 @@ void release(void* buffer) noexcept {
 
 }  // namespace
 
-void read_by_array_struct(TensorView& view, const char* field) {
+void read_by_array_struct(Intake& in, const char* field) {
+  call::TensorView& view = in.view;
   static PyObject* const kStructName = PyUnicode_InternFromString("__array_struct__");
   static PyObject* const kDtypeName = PyUnicode_InternFromString("dtype");
-  const nb::object capsule = attribute(view.object, kStructName);
+  const nb::object capsule = attribute(in.origin.object, kStructName);
   const auto* array =
       static_cast<const ArrayInterface*>(PyCapsule_GetPointer(capsule.ptr(), nullptr));
   if (array == nullptr) throw nb::python_error();
@@ -84,19 +111,20 @@ void read_by_array_struct(TensorView& view, const char* field) {
     refuse({"byte-order", field, "byte-swapped or structured",
             "of plain numbers in native byte order"});
   }
-  view.element = element_of_dtype(attribute(view.object, kDtypeName));
+  view.element = element_of_dtype(attribute(in.origin.object, kDtypeName));
   view.data = array->data;
   view.writable = (array->flags & kWritable) != 0;
   set_axes(view, array->rank, array->shape, array->strides, std::max(array->itemsize, 1), field);
 }
 
-void read_by_buffer(TensorView& view, const char* field) {
+void read_by_buffer(Intake& in, const char* field) {
+  call::TensorView& view = in.view;
   auto buffer = std::make_unique<Py_buffer>();
-  if (PyObject_GetBuffer(view.object.ptr(), buffer.get(), PyBUF_RECORDS_RO) != 0) {
+  if (PyObject_GetBuffer(in.origin.object.ptr(), buffer.get(), PyBUF_RECORDS_RO) != 0) {
     throw nb::python_error();
   }
   Py_buffer* held = buffer.release();
-  view.keeps = nb::capsule(held, release);
+  in.keeps = nb::capsule(held, release);
   view.element = element_of_format(*held);
   view.data = held->buf;
   view.writable = held->readonly == 0;
@@ -113,8 +141,9 @@ void read_by_buffer(TensorView& view, const char* field) {
   set_axes(view, held->ndim, held->shape, strides.data(), held->itemsize, field);
 }
 
-void read_by_attributes(TensorView& view) {
-  const nb::handle t = view.object;
+void read_by_attributes(Intake& in) {
+  call::TensorView& view = in.view;
+  const nb::handle t = in.origin.object;
   const nb::object device = t.attr("device");
   if (nb::cast<std::string>(device.attr("type")) == "cuda") {
     view.place = {DeviceKind::kCuda, nb::cast<int>(device.attr("index"))};

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
-#include "call_builder.hpp"
+#include "call/call_builder.hpp"
 #include "wgrad/scale_layout.hpp"
 
-namespace wgrad::python {
+namespace wgrad::call {
 namespace {
 
 void forbid(CallBuilder& b, const char* field, bool given, std::string got,
@@ -28,6 +28,14 @@ void refuse_scale_controls(CallBuilder& b) {
   }
 }
 
+/// Tokens a scale factor covers, where somebody said so. An operator's own: later calls may leave
+/// to the dtype what the first one spelled out, or the reverse.
+std::optional<int> given_vec_size(const CallBuilder& b) {
+  const Problem* compiled = b.reading.compiled;
+  if (compiled != nullptr && compiled->scales) return compiled->scales->vec_size;
+  return b.options.sf_vec_size;
+}
+
 /// uint8 scale factors are what the vector size says: older torch has no float8_e8m0fnu.
 std::optional<DType> scale_dtype(CallBuilder& b, const std::optional<TensorView>& view,
                                  const char* field) {
@@ -38,7 +46,8 @@ std::optional<DType> scale_dtype(CallBuilder& b, const std::optional<TensorView>
   if (view->element == Element::kE8m0) return DType::kE8m0;
   if (view->element == Element::kE4m3) return DType::kE4m3;
   const bool fp8 = b.call.problem.a_dtype != DType::kE2m1;
-  const auto vec = fp8 ? b.options.sf_vec_size.value_or(32) : b.options.sf_vec_size;
+  const auto given = given_vec_size(b);
+  const auto vec = fp8 ? given.value_or(32) : given;
   const bool bytes = view->element == Element::kU8;
   if (bytes && vec) return vec == 16 ? DType::kE4m3 : DType::kE8m0;
   b.refuse("dtype", field, dtype_text(*view),
@@ -101,7 +110,7 @@ void read_scales(CallBuilder& b) {
              fmt::format("of the dtype of {}: {}", b.named("sfa"), name(*sfa)));
   }
   const int usual_vec = *sfa == DType::kE4m3 ? 16 : 32;
-  const int vec = b.options.sf_vec_size.value_or(usual_vec);
+  const int vec = given_vec_size(b).value_or(usual_vec);
   p.scales = ScaleSpec{*sfa, vec, b.options.scale_layout, read_global_scales(b)};
   Operands& o = b.call.operands;
   o.sfa = b.in.sfa->data;
@@ -110,4 +119,4 @@ void read_scales(CallBuilder& b) {
   o.sfb_cols = scale_columns(b, *b.in.sfb, "sfb", p.n);
 }
 
-}  // namespace wgrad::python
+}  // namespace wgrad::call

@@ -1,18 +1,32 @@
-// The one place that knows how each Python function calls the arguments.
+// Refusing an argument: fields are named as the core names them, and told the caller's way.
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
-#include "refuse.hpp"
+#include "wgrad/support.hpp"
 
-namespace wgrad::python {
+namespace wgrad::call {
+
+using Reasons = std::vector<Reason>;
+
+inline void refuse_if_any(Reasons reasons) {
+  if (!reasons.empty()) throw_if_unsupported({std::move(reasons)});
+}
+
+[[noreturn]] inline void refuse(Reason reason) {
+  throw_if_unsupported({{std::move(reason)}});
+  __builtin_unreachable();
+}
 
 /// Whose argument names a message uses.
 enum class Api : std::uint8_t {
   kSample,   ///< the operator class: sample_a, sample_offsets, ...
-  kCall,     ///< execute() and the wrapper: a_tensor, wgrad_ptrs, ...
+  kCall,     ///< execute(), the wrapper and JAX's function: a_tensor, wgrad_ptrs, ...
   kNatural,  ///< grouped_wgrad(): x, dy, out, ...
 };
 
@@ -35,4 +49,4 @@ auto in_words_of(Api api, Body&& body) {
   }
 }
 
-}  // namespace wgrad::python
+}  // namespace wgrad::call

@@ -1,16 +1,12 @@
-#include "element.hpp"
-
-#include <nanobind/stl/string.h>
+#include "call/element.hpp"
 
 #include <array>
 #include <string>
-#include <unordered_map>
 #include <utility>
 
-#include "refuse.hpp"
+#include "call/refusals.hpp"
 
-namespace wgrad::python {
-namespace nb = nanobind;
+namespace wgrad::call {
 namespace {
 
 constexpr std::array kNames = {
@@ -34,63 +30,15 @@ constexpr std::array kDTypes = {
     std::pair{Element::kE2m1Packed, DType::kE2m1},
 };
 
-/// numpy dtypes are known by their scalar type, which outlives any dtype instance.
-nb::object identity(nb::handle dtype) {
-  return nb::hasattr(dtype, "type") ? nb::object(dtype.attr("type")) : nb::borrow(dtype);
-}
-
-Element by_text(nb::handle dtype) {
-  const nb::object text =
-      nb::hasattr(dtype, "name") ? nb::object(dtype.attr("name")) : nb::object(nb::str(dtype));
-  return element_of(nb::cast<std::string>(nb::str(text)));
-}
-
 }  // namespace
 
-Element element_of(std::string_view text) {
+Element element_named(std::string_view text) {
   constexpr std::string_view kTorch = "torch.";
   if (text.substr(0, kTorch.size()) == kTorch) text.remove_prefix(kTorch.size());
   for (const auto& [known, element] : kNames) {
     if (known == text) return element;
   }
   return Element::kOther;
-}
-
-Element element_of(const dlpack::DataType& dtype, bool padded) {
-  const int bits = dtype.bits;
-  if (dtype.code == dlpack::kFloat4E2m1fn) {
-    if (padded) return Element::kE2m1Unpacked;
-    return bits == 4 && dtype.lanes == 2 ? Element::kE2m1Packed : Element::kOther;
-  }
-  if (dtype.lanes != 1) return Element::kOther;
-  switch (dtype.code) {
-    case dlpack::kBfloat:
-      return bits == 16 ? Element::kBf16 : Element::kOther;
-    case dlpack::kFloat:
-      return bits == 16 ? Element::kF16 : bits == 32 ? Element::kF32 : Element::kOther;
-    case dlpack::kFloat8E4m3fn:
-      return Element::kE4m3;
-    case dlpack::kFloat8E5m2:
-      return Element::kE5m2;
-    case dlpack::kFloat8E8m0fnu:
-      return Element::kE8m0;
-    case dlpack::kUint:
-      return bits == 8 ? Element::kU8 : Element::kOther;
-    case dlpack::kInt:
-      return bits == 32 ? Element::kI32 : bits == 64 ? Element::kI64 : Element::kOther;
-    default:
-      return Element::kOther;
-  }
-}
-
-Element element_of_dtype(nb::handle dtype) {
-  // Guarded by the GIL; the keys are kept alive so that an address is never reused.
-  static auto* const kSeen = new std::unordered_map<PyObject*, Element>;
-  const nb::object key = identity(dtype);
-  if (const auto hit = kSeen->find(key.ptr()); hit != kSeen->end()) return hit->second;
-  const Element element = by_text(dtype);
-  kSeen->emplace(nb::object(key).release().ptr(), element);
-  return element;
 }
 
 std::optional<DType> operand_dtype(Element element) noexcept {
@@ -108,7 +56,7 @@ std::optional<DType> output_dtype(Element element) noexcept {
 }
 
 DType dtype_named(std::string_view text, const char* field) {
-  const Element element = element_of(text);
+  const Element element = element_named(text);
   if (element == Element::kE2m1Unpacked) return DType::kE2m1;
   const auto dtype = element == Element::kU8 ? std::nullopt : operand_dtype(element);
   if (!dtype) {
@@ -126,4 +74,4 @@ std::string_view name(Element element) noexcept {
   return "an unknown dtype";
 }
 
-}  // namespace wgrad::python
+}  // namespace wgrad::call
