@@ -27,14 +27,6 @@ Executable prepared(const Contract& contract, const Problem& problem, int candid
                   .candidate = candidate});
 }
 
-void check_hit(const Operator& kept, Call call) {
-  settle(call, kept.contract().problem);
-  if (serves(kept.contract(), call)) return;
-  std::string text = "wgrad: the key of an operator forgot a field";
-  for (const Reason& reason : differences(call, kept.contract())) text += ": " + to_string(reason);
-  throw RuntimeError(text);
-}
-
 }  // namespace
 
 Operator::Operator(Contract contract, int candidate)
@@ -68,6 +60,14 @@ void Operator::clear_fault() const {
 void Operator::check(Call& call) const {
   settle(call, contract_.problem);
   if (!serves(contract_, call)) refuse_if_any(differences(call, contract_));
+}
+
+void check_hit(const Operator& kept, Call call) {
+  settle(call, kept.contract().problem);
+  if (serves(kept.contract(), call)) return;
+  std::string text = "wgrad: the key of an operator forgot a field";
+  for (const Reason& reason : differences(call, kept.contract())) text += ": " + to_string(reason);
+  throw RuntimeError(text);
 }
 
 OperatorCache::Kept OperatorCache::find(const Call& call, const std::string& key) const {

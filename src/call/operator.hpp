@@ -47,6 +47,10 @@ class Operator {
   mutable std::map<Strides, Executable> others_;  // guarded by mutex_; none is ever taken out
 };
 
+/// What a key must promise: throws RuntimeError where `kept` does not serve `call`, naming what the
+/// key forgot.
+void check_hit(const Operator& kept, Call call);
+
 /// Operators by contract, each made at its first use. Safe from several threads: two that miss at
 /// once both compile, and the first to end stays.
 class OperatorCache {
@@ -54,8 +58,7 @@ class OperatorCache {
   using Kept = std::shared_ptr<const Operator>;
 
   /// The operator of `call`, made where there is none. Throws what Operator's constructor does.
-  /// In builds for tests and for debugging a kept one is compared with the call: RuntimeError where
-  /// the key forgot a field.
+  /// In builds for tests and for debugging check_hit() judges a kept one.
   Kept get(const Call& call);
 
   /// A fault in device data that one of them saw.
