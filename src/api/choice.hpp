@@ -15,6 +15,8 @@ struct Choice {
   std::vector<Reason> reasons;
 };
 
+void append(std::vector<Reason>& reasons, std::vector<Reason> more);
+
 /// Every rule of the contract that the problem or the device breaks, whatever the backend.
 std::vector<Reason> broken_rules(const Problem& problem, const DeviceSpec& device);
 

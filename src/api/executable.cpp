@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "api/choice.hpp"
 #include "core/counted.hpp"
 #include "plan/sm90_timeline.hpp"
+#include "validate/data_rules.hpp"
 #include "validate/operand_rules.hpp"
 #include "wgrad/errors.hpp"
 
@@ -18,7 +20,21 @@ struct Executable::State {
   plan::Plan plan;
   std::unique_ptr<const backends::Kernel> kernel;
   bool traced = false;
+  bool on_cpu = false;  // offsets and addresses of outputs are host data
 };
+
+namespace {
+
+/// Whether offsets, and addresses of outputs where there are some, can be read at all.
+bool data_can_be_read(const Operands& o, const std::vector<Reason>& broken) {
+  return o.offsets != nullptr &&
+         std::none_of(broken.begin(), broken.end(), [](const Reason& reason) {
+           return reason.field == "offsets" || reason.field == "wgrad_ptrs" ||
+                  reason.rule == "extent";
+         });
+}
+
+}  // namespace
 
 namespace {
 
@@ -44,7 +60,7 @@ Executable prepare(const Problem& problem, const DeviceSpec& device,
   auto kernel = choice.backend->build(problem, choice.plan, device, options);
   return Executable(std::make_shared<const Executable::State>(
       Executable::State{problem, std::string(choice.backend->name()), std::move(choice.plan),
-                        std::move(kernel), options.trace}));
+                        std::move(kernel), options.trace, device.kind == DeviceKind::kCpu}));
 }
 
 Executable::Executable(std::shared_ptr<const State> state) : state_(std::move(state)) {}
@@ -56,7 +72,12 @@ void Executable::run(const Operands& operands) const {
     broken.push_back({"trace-workspace", "workspace", "null",
                       fmt::format("{} zeroed bytes for a traced run", workspace_bytes())});
   }
-  if (!broken.empty()) throw_if_unsupported({std::move(broken)});
+  if (!broken.empty()) {
+    if (state_->on_cpu && data_can_be_read(operands, broken)) {
+      api::append(broken, validate::broken_host_data_rules(state_->problem, operands));
+    }
+    throw_if_unsupported({std::move(broken)});
+  }
   state_->kernel->launch(operands);
 }
 

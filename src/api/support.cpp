@@ -36,29 +36,32 @@ Reason no_backend(const DeviceSpec& device) {
 
 }  // namespace
 
+void append(std::vector<Reason>& reasons, std::vector<Reason> more) {
+  reasons.insert(reasons.end(), std::make_move_iterator(more.begin()),
+                 std::make_move_iterator(more.end()));
+}
+
 std::vector<Reason> broken_rules(const Problem& problem, const DeviceSpec& device) {
   std::vector<Reason> broken = validate::broken_rules(problem);
-  std::vector<Reason> of_device = validate::broken_rules(device);
-  broken.insert(broken.end(), std::make_move_iterator(of_device.begin()),
-                std::make_move_iterator(of_device.end()));
+  append(broken, validate::broken_rules(device));
   return broken;
 }
 
 Choice choose(const Problem& problem, const DeviceSpec& device, std::string_view wanted) {
   Choice choice;
   choice.reasons = broken_rules(problem, device);
-  if (!choice.reasons.empty()) return choice;
+  const bool judged = choice.reasons.empty();
   bool known = wanted.empty();
   for (const backends::Backend* backend : backends::all()) {
     const bool named = backend->name() == wanted;
     known = known || named;
+    if (!judged) continue;  // a backend's limits are those of a problem within the contract
     if (wanted.empty() ? backend->only_by_name() : !named) continue;
     std::vector<Reason> limits = backend->limits(problem, device);
     if (limits.empty()) return {backend, backend->candidates(problem, device).front(), {}};
-    choice.reasons.insert(choice.reasons.end(), std::make_move_iterator(limits.begin()),
-                          std::make_move_iterator(limits.end()));
+    append(choice.reasons, std::move(limits));
   }
-  if (wanted.empty()) drop_foreign_backends(choice.reasons);
+  if (judged && wanted.empty()) drop_foreign_backends(choice.reasons);
   if (!known) choice.reasons.push_back(no_such_backend(wanted));
   if (choice.reasons.empty()) choice.reasons.push_back(no_backend(device));
   return choice;
@@ -73,7 +76,7 @@ Support check_support(const Problem& problem, const DeviceSpec& device, std::str
 Support check_support(const Problem& problem, const DeviceSpec& device, std::string_view backend,
                       const LeadingDimensions& lds) {
   Support support = check_support(problem, device, backend);
-  if (!support) return support;
+  if (!validate::operands_can_be_judged(problem)) return support;
   Operands operands;
   operands.tokens = problem.tokens;
   operands.a_ld = lds.a;
@@ -84,14 +87,16 @@ Support check_support(const Problem& problem, const DeviceSpec& device, std::str
 
 Support check_operands(const Problem& problem, const Operands& operands) {
   Support support{validate::broken_rules(problem)};
-  if (support) support.reasons = validate::broken_rules(problem, operands, 0);
+  if (!validate::operands_can_be_judged(problem)) return support;
+  api::append(support.reasons, validate::broken_rules(problem, operands, 0));
   return support;
 }
 
 Support check_addresses(const Problem& problem, const Operands& operands,
                         std::span<const std::int64_t> addresses) {
   Support support{validate::broken_rules(problem)};
-  if (support) support.reasons = validate::broken_data_rules(problem, operands, {}, addresses);
+  if (!validate::operands_can_be_judged(problem)) return support;
+  api::append(support.reasons, validate::broken_data_rules(problem, operands, {}, addresses));
   return support;
 }
 

@@ -95,13 +95,15 @@ std::vector<Reason> broken_data_rules(const Problem& p, const Operands& o,
     check_fp4(out, p, static_cast<std::int64_t>(e), begin, offsets[e]);
     begin = offsets[e];
   }
-  for (std::size_t e = 0; e < wgrad_ptrs.size(); ++e) check_wgrad_pointer(out, e, wgrad_ptrs[e]);
-  if (out.empty()) check_each_other(out, p, wgrad_ptrs);
-  if (out.empty()) check_overlaps(out, p, o, wgrad_ptrs, output_bytes(p));
-  if (p.scales && out.empty()) {
+  if (p.scales && out.empty()) {  // the columns follow from the offsets
     check_scale_cols(out, "sfa", p, o.sfa_cols, offsets);
     check_scale_cols(out, "sfb", p, o.sfb_cols, offsets);
   }
+  const std::size_t before = out.size();
+  for (std::size_t e = 0; e < wgrad_ptrs.size(); ++e) check_wgrad_pointer(out, e, wgrad_ptrs[e]);
+  if (out.size() != before) return out;  // what overlaps follows from the addresses
+  check_each_other(out, p, wgrad_ptrs);
+  check_overlaps(out, p, o, wgrad_ptrs, output_bytes(p));
   return out;
 }
 

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
 
 #include "core/counted.hpp"
+#include "core/saturating.hpp"
 #include "validate/problem_rules.hpp"
 #include "wgrad/scale_layout.hpp"
 
@@ -62,20 +64,20 @@ void check_ld(Reasons& out, const char* field, const OperandView& v, DType dtype
 }
 
 void check_inputs(Reasons& out, const Problem& p, const Operands& o) {
-  if (o.tokens < 0 || o.tokens > kMaxExtent) {
+  const bool counted = o.tokens >= 0 && o.tokens <= kMaxExtent;
+  if (!counted) {
     out.push_back(
         {"extent", "tokens", fmt::format("{}", o.tokens), fmt::format("from 0 to {}", kMaxExtent)});
-    return;
   }
   check_pointer(out, "offsets", o.offsets, alignof(std::int32_t));
-  if (p.a_dtype == DType::kE2m1 && o.tokens % 2 != 0) {
+  if (counted && p.a_dtype == DType::kE2m1 && o.tokens % 2 != 0) {
     out.push_back({"fp4-tokens", "tokens", fmt::format("{}", o.tokens),
                    "even: packed FP4 holds two tokens per byte"});
   }
   if (o.tokens == 0) return;
   check_pointer(out, "a", o.a, kAlignment);
   check_pointer(out, "b", o.b, kAlignment);
-  check_leading_dimensions(out, p, o);
+  if (counted) check_leading_dimensions(out, p, o);
 }
 
 void check_scale_cols(Reasons& out, const char* field, std::int64_t cols, std::int64_t rows) {
@@ -147,6 +149,31 @@ void check_outputs(Reasons& out, const Problem& p, const Operands& o) {
   }
 }
 
+/// Whether what tensors span is known, though other rules may be broken.
+bool spans_are_known(const Reasons& out) {
+  return std::none_of(out.begin(), out.end(), [](const Reason& reason) {
+    return reason.rule == "extent" || reason.rule == "leading-dimension" ||
+           reason.rule == "scale-extent";
+  });
+}
+
+/// Elements from the first of a dense output to behind its last; INT64_MAX where they are more.
+std::int64_t output_span(const Problem& p) {
+  const std::int64_t pitch = row_pitch(p);
+  const std::int64_t stride =
+      p.wgrad_expert_stride != 0 ? p.wgrad_expert_stride : core::saturating_multiply(p.m, pitch);
+  const std::int64_t experts = core::saturating_multiply(p.experts - 1, stride);
+  const std::int64_t rows = core::saturating_multiply(p.m - 1, pitch);
+  return core::saturating_add(core::saturating_add(experts, rows), p.n);
+}
+
+void check_output_overlaps(Reasons& out, const Problem& p, const Operands& o) {
+  const std::int64_t elements = output_span(p);
+  if (o.wgrad == nullptr || elements < 0 || elements > kMaxSpan || !spans_are_known(out)) return;
+  const auto address = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(o.wgrad));
+  check_overlaps(out, p, o, std::span(&address, 1), bytes_of(elements, p.wgrad_dtype));
+}
+
 }  // namespace
 
 OperandView view_a(const Problem& p, const Operands& o) {
@@ -190,12 +217,7 @@ std::vector<Reason> broken_rules(const Problem& p, const Operands& o,
   check_inputs(out, p, o);
   check_scales(out, p, o);
   check_outputs(out, p, o);
-  if (out.empty() && o.wgrad != nullptr) {
-    const std::int64_t elements =
-        (p.experts - 1) * expert_stride(p) + (p.m - 1) * row_pitch(p) + p.n;
-    const auto address = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(o.wgrad));
-    check_overlaps(out, p, o, std::span(&address, 1), bytes_of(elements, p.wgrad_dtype));
-  }
+  check_output_overlaps(out, p, o);
   if (o.workspace != nullptr && o.workspace_bytes < workspace_bytes) {
     out.push_back({"workspace", "workspace", core::counted(o.workspace_bytes, "byte"),
                    "at least " + core::counted(workspace_bytes, "byte")});

@@ -26,13 +26,15 @@ OperandView view_b(const Problem& problem, const Operands& operands);
 void check_leading_dimensions(std::vector<Reason>& out, const Problem& problem,
                               const Operands& operands);
 
-/// Adds to `out` every input of a call without broken rules that shares bytes with an output.
+/// Adds to `out` every input that shares bytes with an output, of a call whose extents and leading
+/// dimensions break no rule.
 /// `outputs` are the addresses of stretches of `bytes` each: one a dense call, one an expert a
 /// discrete one.
 void check_overlaps(std::vector<Reason>& out, const Problem& problem, const Operands& operands,
                     std::span<const std::int64_t> outputs, std::int64_t bytes);
 
-/// Every rule that `operands` break for a `problem` that breaks none. Allocates nothing when empty.
+/// Every rule that `operands` break for a `problem` with which operands_can_be_judged(). Allocates
+/// nothing when empty.
 std::vector<Reason> broken_rules(const Problem& problem, const Operands& operands,
                                  std::int64_t workspace_bytes);
 

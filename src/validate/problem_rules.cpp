@@ -2,8 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <initializer_list>
+#include <string_view>
+
 #include "core/counted.hpp"
 #include "validate/enumerator_rule.hpp"
+#include "validate/output_rules.hpp"
 #include "wgrad/scale_layout.hpp"
 
 namespace wgrad::validate {
@@ -79,62 +84,6 @@ void check_format(Reasons& out, const Problem& p) {
   check_fp4_major("b", p.b_dtype, p.b_major);
 }
 
-/// Whether `count` rows or experts `stride` elements apart stay within kMaxSpan.
-bool spans_too_far(std::int64_t count, std::int64_t stride) {
-  return stride > kMaxSpan / count;
-}
-
-void check_output_strides(Reasons& out, const Problem& p) {
-  const std::int64_t size = bits(p.wgrad_dtype) / 8;
-  const std::int64_t pitch = row_pitch(p);
-  if (pitch < 0 || spans_too_far(p.m, pitch)) {
-    out.push_back({"output-span", "wgrad row pitch", core::counted(pitch, "element"),
-                   fmt::format("from N to {} elements for M = {}", kMaxSpan / p.m, p.m)});
-    return;  // the rules below multiply strides
-  }
-  if (pitch < p.n || pitch * size % kAlignment != 0) {
-    out.push_back({"row-alignment", "wgrad row pitch",
-                   fmt::format("{} ({} bytes) for N = {}", core::counted(pitch, "element"),
-                               pitch * size, p.n),
-                   fmt::format("at least N and a multiple of {} bytes", kAlignment)});
-    return;  // the default expert stride follows from the pitch
-  }
-  if (p.output_mode == OutputMode::kDiscrete) {
-    if (pitch != p.n || p.wgrad_expert_stride != 0) {
-      out.push_back({"discrete-strides", "wgrad strides", "padded",
-                     "(N, 1) for each expert of a discrete output"});
-    }
-    return;
-  }
-  const std::int64_t stride = expert_stride(p);
-  if (stride < 0 || spans_too_far(p.experts, stride)) {
-    out.push_back(
-        {"output-span", "wgrad expert stride", core::counted(stride, "element"),
-         fmt::format("from 0 to {} elements for E = {}", kMaxSpan / p.experts, p.experts)});
-    return;
-  }
-  if (p.experts > 1 && (stride < (p.m - 1) * pitch + p.n || stride * size % kAlignment != 0)) {
-    out.push_back({"expert-stride", "wgrad expert stride",
-                   fmt::format("{} ({} bytes)", core::counted(stride, "element"), stride * size),
-                   fmt::format("at least {} elements, so that experts do not overlap, and a "
-                               "multiple of {} bytes",
-                               (p.m - 1) * pitch + p.n, kAlignment)});
-  }
-}
-
-void check_output(Reasons& out, const Problem& p) {
-  if (p.acc_dtype != DType::kF32) {
-    out.push_back({"acc-dtype", "acc_dtype", std::string(name(p.acc_dtype)), "float32"});
-  }
-  if (p.wgrad_dtype != DType::kBf16 && p.wgrad_dtype != DType::kF16 &&
-      p.wgrad_dtype != DType::kF32) {
-    out.push_back({"wgrad-dtype", "wgrad_dtype", std::string(name(p.wgrad_dtype)),
-                   "bfloat16, float16 or float32"});
-    return;
-  }
-  check_output_strides(out, p);
-}
-
 void check_tiling(Reasons& out, const Problem& p) {
   const Tiling& t = p.tiling;
   const bool n_ok = p.scales
@@ -155,17 +104,35 @@ void check_tiling(Reasons& out, const Problem& p) {
   }
 }
 
+/// Whether a reason in `out` is about one of `fields`.
+bool names(const Reasons& out, std::initializer_list<std::string_view> fields) {
+  return std::any_of(out.begin(), out.end(), [&](const Reason& reason) {
+    return std::find(fields.begin(), fields.end(), reason.field) != fields.end();
+  });
+}
+
 }  // namespace
 
 std::vector<Reason> broken_rules(const Problem& problem) {
   Reasons out;
   check_extents(out, problem);
   check_enumerators(out, problem);
-  if (!out.empty()) return out;  // the rules below multiply extents and tell enumerators apart
-  check_format(out, problem);
-  check_output(out, problem);
+  // Rules that tell enumerators apart or multiply extents are left out where those make no sense.
+  const bool formats = !names(out, {"a_dtype", "b_dtype", "scale_dtype", "a_major", "b_major"});
+  const bool output = !names(out, {"acc_dtype", "wgrad_dtype"});
+  const bool strides = !names(out, {"num_experts", "m", "n", "output_mode"});
+  if (formats) check_format(out, problem);
+  if (output) check_output_dtypes(out, problem);
+  if (output && strides && is_output(problem.wgrad_dtype)) check_output_strides(out, problem);
   check_tiling(out, problem);
   return out;
+}
+
+bool operands_can_be_judged(const Problem& problem) {
+  Reasons unfit;
+  check_extents(unfit, problem);
+  check_enumerators(unfit, problem);
+  return unfit.empty() && is_output(problem.wgrad_dtype);
 }
 
 }  // namespace wgrad::validate

@@ -18,4 +18,7 @@ constexpr std::int64_t kMaxSpan = std::int64_t{1} << 60U;
 /// Every rule of the contract that `problem` breaks, whatever the device.
 std::vector<Reason> broken_rules(const Problem& problem);
 
+/// Whether the rules of operands mean something for it, though it may break others.
+bool operands_can_be_judged(const Problem& problem);
+
 }  // namespace wgrad::validate

@@ -122,11 +122,12 @@ TEST_P(ExecutableTest, RefusesOperandsBeforeAnyWork) {
     return refusal(executable, GetParam(), data, change);
   };
   EXPECT_EQ(refused([](Operands& o) { o.a = nullptr; }), "wgrad: a is null; it must be an address");
-  EXPECT_EQ(refused([](Operands& o) {
-              o.b = nullptr;
-              o.tokens = -4;
-            }),
-            "wgrad: tokens is -4; it must be from 0 to 2147483647");
+  EXPECT_EQ(
+      refused([](Operands& o) {
+        o.b = nullptr;
+        o.tokens = -4;
+      }),
+      "wgrad: tokens is -4; it must be from 0 to 2147483647\nb is null; it must be an address");
   EXPECT_EQ(refused([](Operands& o) { o.a_ld = 8; }),
             "wgrad: a_ld is 8; it must be at least the contiguous extent 40");
 }
@@ -146,6 +147,16 @@ TEST_P(ExecutableTest, RefusesHostDataBeforeAnyWork) {
             "wgrad: offsets[0] is -1; it must be at least 0, the end of the expert before it");
   EXPECT_EQ(with_offsets({10, 31}), "wgrad: offsets[1] is 31; it must be at most T = 30");
   EXPECT_EQ(with_offsets({10, 30}), "");
+  std::vector<std::int32_t> decreasing = {20, 10};
+  EXPECT_EQ(
+      refusal(executable, GetParam(), data,
+              [&](Operands& o) {
+                o.offsets = decreasing.data();
+                o.a = nullptr;
+              }),
+      "wgrad: a is null; it must be an address\noffsets[1] is 10; it must be at least 20, the "
+      "end of the expert before it")
+      << "one fault hides no other";
 }
 
 TEST_P(ExecutableTest, RefusesOutputAddressesBeforeAnyWork) {
@@ -201,10 +212,11 @@ TEST(Prepare, RefusesABrokenProblemWithEveryReason) {
   c.problem = problem_of(formats()[0], 40, 43);
   c.problem.acc_dtype = DType::kF16;
   c.counts = {10};
-  EXPECT_EQ(prepare_refusal(problem(c), {}),
-            "wgrad: acc_dtype is float16; it must be float32\n"
-            "wgrad row pitch is 43 elements (86 bytes) for N = 43; it must be at least N and a "
-            "multiple of 16 bytes");
+  EXPECT_EQ(
+      prepare_refusal(problem(c), {}),
+      "wgrad: acc_dtype is float16; it must be float32\n"
+      "n is 43 (86 bytes a row of the output); it must be a multiple of 8, unless the output's "
+      "rows are padded");
 }
 
 TEST(Prepare, RefusesADeviceThatCannotBe) {

@@ -181,6 +181,12 @@ TEST(Support, JudgesLeadingDimensionsWhereTheyAreKnown) {
             "a_ld is 100 elements (200 bytes); it must be a multiple of 16 bytes: pad "
             "the contiguous axis\nb_ld is 7 elements (14 bytes); it must be a multiple "
             "of 16 bytes: pad the contiguous axis");
+  p.acc_dtype = DType::kF16;
+  EXPECT_EQ(sentences(check_support(p, host_spec(), "abacus", {96, 8}).reasons).substr(0, 69),
+            "acc_dtype is float16; it must be float32\nbackend is 'abacus'; it must");
+  EXPECT_EQ(check_support(p, host_spec(), "abacus", {96, 8}).reasons.back().field, "a_ld")
+      << "every fault that can be seen, whatever else is wrong";
+  p.acc_dtype = DType::kF32;
   p.tokens = 0;
   EXPECT_TRUE(check_support(p, host_spec(), "reference", {}));
 }
@@ -198,9 +204,9 @@ TEST(Support, JudgesOperandsWithoutADevice) {
   o.offsets = static_cast<const std::int32_t*>(at(0x30000));
   o.wgrad = at(0x40000);
   EXPECT_EQ(sentences(check_operands(p, o).reasons), "");
-  o.wgrad = at(0x20008);
+  o.wgrad = at(0x40008);
   EXPECT_EQ(sentences(check_operands(p, o).reasons),
-            "wgrad is at address 0x20008; it must be aligned to 16 bytes");
+            "wgrad is at address 0x40008; it must be aligned to 16 bytes");
   o.wgrad = at(0x20010);
   EXPECT_EQ(sentences(check_operands(p, o).reasons),
             "b is at address 0x20000, in the memory of the output; it must be apart from what is "

@@ -95,7 +95,7 @@ TEST(App, RefusesInWordsWithTheExitCodeOfABadArgument) {
       {"run --m two", "--m"},
       {"run olmo", "shape is 'olmo'; it must be 'all' or one of dsv3-ep64-gate"},
       {"run --scale 7", "--scale is 7; it must be 'auto' or above 0 and at most 1"},
-      {"run --m 8 --n 43 --counts 3", "row pitch is 43 elements (86 bytes)"},
+      {"run --m 8 --n 43 --counts 3", "n is 43 (86 bytes a row of the output)"},
       {"run --m 8 --n 8 --counts 3 --backend gpu", "backend is 'gpu'; it must be one of"},
       {"run --m 8 --n 8 --counts 3 --gpu 1", "--gpu is given; it is for --backend cuda"},
       {"run --m 8 --n 8 --counts 3,4 --format mxfp4 --backend reference", "even"},

@@ -127,8 +127,8 @@ NATURAL = {
     "unaligned x": ({"x": unaligned((T, M), BF16)}, "; it must be aligned to 16 bytes"),
     "unaligned width": (
         {"dy": np.ones((T, 43), BF16)},
-        "out row pitch is 43 elements (86 bytes) for N = 43; it must be at least N and a multiple "
-        "of 16 bytes",
+        "N (columns of dy) is 43 (86 bytes a row of the output); it must be a multiple of 8, unless "
+        "the output's rows are padded",
     ),
     "no expert": (
         {"offsets": np.zeros(0, np.int32)},
@@ -393,7 +393,7 @@ DROP_IN = {
     ),
     "width": (
         {"b_tensor": np.ones((T, 43), BF16)},
-        "wgrad_tensor row pitch is 43 elements (86 bytes)",
+        "N (columns of b_tensor) is 43 (86 bytes a row of the output)",
     ),
     "accumulate": (
         {"accumulate_on_output": "yes"},

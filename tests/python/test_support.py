@@ -102,12 +102,13 @@ def test_no_with_reasons():
     first = answer.reasons[0]
     assert (first.field, first.got, first.need) == ("acc_dtype", "bfloat16", "float32")
     assert first.bad_argument and str(first) == "acc_dtype is bfloat16; it must be float32"
-    assert "acc_dtype is bfloat16" in str(answer) and "row pitch" in repr(answer)
+    assert "acc_dtype is bfloat16" in str(answer) and "a row of the output" in repr(answer)
 
 
 def test_sample_tensors_speak_of_the_arguments():
     answer = wgrad.support(*tensors(width=43))
-    assert [r.field for r in answer.reasons] == ["out row pitch"]
+    fields = ["N (columns of dy)", "leading dimension of dy"]
+    assert [r.field for r in answer.reasons] == fields
 
 
 def test_sample_tensors_that_do_not_fit_raise():
@@ -161,7 +162,7 @@ def test_explain_names_the_plan_and_what_has_no_effect():
     assert refused.candidates[0].reasons[0].rule == "row-alignment"
     assert wgrad.explain(*tensors()).candidates
     explained = wgrad.explain(*tensors(width=43))
-    assert explained.candidates[0].reasons[0].field == "out row pitch"
+    assert explained.candidates[0].reasons[0].field == "N (columns of dy)"
 
 
 def test_devices_begin_with_the_cpu():

@@ -96,7 +96,10 @@ TEST(OperandRules, NameTheMisalignedPointer) {
   };
   refuse("a", 8, 16, [](Problem&, Operands& o) { o.a = storage.data() + 8; });
   refuse("b", 2, 16, [](Problem&, Operands& o) { o.b = storage.data() + 2; });
-  refuse("wgrad", 4, 16, [](Problem&, Operands& o) { o.wgrad = storage.data() + 4; });
+  refuse("wgrad", 4, 16, [](Problem&, Operands& o) {
+    o.wgrad = storage.data() + 4;
+    o.a = o.b = output_memory();
+  });
   refuse("offsets", 1, 4, [](Problem&, Operands& o) {
     o.offsets = reinterpret_cast<const std::int32_t*>(storage.data() + 1);
   });

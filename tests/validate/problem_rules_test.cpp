@@ -95,9 +95,18 @@ TEST(ProblemRules, NameTheExtentThatIsOutOfRange) {
 }
 
 TEST(ProblemRules, RefuseOutputRowsOffTheAlignment) {
-  EXPECT_EQ(sentences(plain(), [](Problem& p) { p.n = 43; }),
-            "wgrad row pitch is 43 elements (86 bytes) for N = 43; it must be at least N and a "
-            "multiple of 16 bytes");
+  EXPECT_EQ(
+      sentences(plain(), [](Problem& p) { p.n = 43; }),
+      "n is 43 (86 bytes a row of the output); it must be a multiple of 8, unless the output's "
+      "rows are padded")
+      << "nobody gave the pitch that follows from it";
+  EXPECT_EQ(sentences(plain(),
+                      [](Problem& p) {
+                        p.n = 43;
+                        p.output_mode = OutputMode::kDiscrete;
+                        p.wgrad_dtype = DType::kF32;
+                      }),
+            "n is 43 (172 bytes a row of the output); it must be a multiple of 4");
   EXPECT_EQ(sentences(plain(),
                       [](Problem& p) {
                         p.n = 43;
@@ -132,8 +141,7 @@ TEST(ProblemRules, RefuseStridesThatNoAddressReaches) {
   }
   EXPECT_EQ(
       sentences(plain(), [](Problem& p) { p.experts = p.m = p.n = validate::kMaxExtent - 7; }),
-      "wgrad row pitch is 2147483640 elements; it must be from N to 536870914 elements for M "
-      "= 2147483640");
+      "n is 2147483640; it must be at most 536870914 for M = 2147483640");
 }
 
 TEST(ProblemRules, AcceptTheLimitsThemselves) {
@@ -277,17 +285,66 @@ TEST(ProblemRules, PackedFp4IsKMajor) {
             std::string("b") + need);
 }
 
-TEST(ProblemRules, ReportEveryBrokenRuleAtOnce) {
+/// Of every family that can be judged: one field out of range hides no rule that does not need it.
+TEST(ProblemRules, ReportWhatOtherFaultsLeaveToJudge) {
+  EXPECT_EQ(
+      sentences(nvfp4(),
+                [](Problem& p) {
+                  p.m = 0;
+                  p.tokens = -1;
+                  p.scales->vec_size = 8;
+                  p.a_major = Major::kMn;
+                  p.acc_dtype = DType::kF16;
+                  p.wgrad_dtype = DType::kE4m3;
+                  p.tiling = {64, 128, 3, 1};
+                }),
+      "m is 0; it must be from 1 to 2147483647\n"
+      "tokens is -1; it must be from 0 to 2147483647\n"
+      "sf_vec_size is 8; it must be 16 for float4_e2m1fn_x2 elements with float8_e4m3fn scale "
+      "factors\n"
+      "a is MN-major; it must be K-major (tokens contiguous) for packed FP4\n"
+      "acc_dtype is float16; it must be float32\n"
+      "wgrad_dtype is float8_e4m3fn; it must be bfloat16, float16 or float32\n"
+      "mma_tiler_mn is (64, 128); it must be M 128 or 256 and N 128 or 256 in a block-scaled "
+      "format\n"
+      "cluster_shape_mn is (3, 1) with mma_tiler_mn (64, 128); it must be powers of two with a "
+      "product of at most 16, M even when the tile's M is 256");
+  EXPECT_EQ(
+      sentences(plain(),
+                [](Problem& p) {
+                  p.a_dtype = DType(9);
+                  p.tokens = -1;
+                  p.n = 43;
+                  p.wgrad_expert_stride = 12;
+                }),
+      "tokens is -1; it must be from 0 to 2147483647\n"
+      "a_dtype is 9; it must be an enumerator, from 0 to 6\n"
+      "n is 43 (86 bytes a row of the output); it must be a multiple of 8, unless the output's "
+      "rows are padded\n"
+      "wgrad expert stride is 12 elements (24 bytes); it must be a multiple of 16 bytes");
   EXPECT_EQ(sentences(plain(),
                       [](Problem& p) {
-                        p.n = 43;
-                        p.acc_dtype = DType::kF16;
-                        p.tiling.tile_m = 32;
-                      }),
-            "acc_dtype is float16; it must be float32\n"
-            "wgrad row pitch is 43 elements (86 bytes) for N = 43; it must be at least N and a "
-            "multiple of 16 bytes\n"
-            "mma_tiler_mn is (32, 256); it must be M 128 or 256 and N 64, 128, 192 or 256");
+                        p.wgrad_dtype = DType(9);
+                        p.b_dtype = DType::kF16;
+                      })
+                .substr(0, 126),
+            "wgrad_dtype is 9; it must be an enumerator, from 0 to 6\n"
+            "dtypes is A bfloat16, B float16, scale factors none; it must be A and B")
+      << "no stride of a dtype without a size";
+}
+
+TEST(ProblemRules, ReportEveryBrokenRuleAtOnce) {
+  EXPECT_EQ(
+      sentences(plain(),
+                [](Problem& p) {
+                  p.n = 43;
+                  p.acc_dtype = DType::kF16;
+                  p.tiling.tile_m = 32;
+                }),
+      "acc_dtype is float16; it must be float32\n"
+      "n is 43 (86 bytes a row of the output); it must be a multiple of 8, unless the output's "
+      "rows are padded\n"
+      "mma_tiler_mn is (32, 256); it must be M 128 or 256 and N 64, 128, 192 or 256");
 }
 
 }  // namespace
