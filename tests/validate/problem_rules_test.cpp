@@ -327,7 +327,7 @@ TEST(ProblemRules, ReportWhatOtherFaultsLeaveToJudge) {
                         p.wgrad_dtype = DType(9);
                         p.b_dtype = DType::kF16;
                       })
-                .substr(0, 126),
+                .substr(0, 127),
             "wgrad_dtype is 9; it must be an enumerator, from 0 to 6\n"
             "dtypes is A bfloat16, B float16, scale factors none; it must be A and B")
       << "no stride of a dtype without a size";
