@@ -14,8 +14,13 @@ Tensors may be numpy arrays (with ml_dtypes), torch tensors, or anything that sp
 buffer protocol; none is copied. Bad arguments raise ``wgrad.ValueError`` and missing capabilities
 ``wgrad.RuntimeError``, both subclasses of the built-in classes.
 
-All that is public is named here; the package's modules are its own.
+``wgrad.torch`` holds layers that train, ``wgrad.compat.cudnn`` the reference's module paths; both
+are loaded once they are asked for, as ``patch_torch_grouped_mm`` is. All else that is public is
+named here; the package's modules are its own.
 """
+
+from importlib import import_module as _import_module
+from typing import Any as _Any
 
 try:
     from . import _core
@@ -56,6 +61,16 @@ from .wrapper import (
 __version__ = "0.1.0"
 
 _add_nvrtc_wheels()
+
+
+def __getattr__(name: str) -> _Any:
+    """``wgrad.torch`` and what it lends its name to: loaded, with torch itself, once asked for."""
+    if name in ("torch", "compat"):
+        return _import_module(f"{__name__}.{name}")
+    if name == "patch_torch_grouped_mm":
+        return _import_module(f"{__name__}.torch").patch_torch_grouped_mm
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 # wgrad.ValueError and wgrad.RuntimeError stay out, so that a star import hides no built-in.
 __all__ = [

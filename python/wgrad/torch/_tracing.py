@@ -1,0 +1,20 @@
+"""Whether a graph is being recorded, in which a call of ours must be one operator."""
+
+from __future__ import annotations
+
+import torch
+
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+
+
+def is_recorded(*tensors: torch.Tensor) -> bool:
+    """Whether torch.compile, torch.export, make_fx, AOTAutograd or torch.jit.trace looks on, or a
+    tensor is of a subclass, such as a fake one, that only an operator can describe."""
+    if torch.compiler.is_compiling():
+        return True
+    return is_traced() or any(type(tensor) not in _PLAIN for tensor in tensors)
+
+
+def is_traced() -> bool:
+    """Whether the values of this call would be baked into a graph that outlives it."""
+    return torch._C._len_torch_dispatch_stack() > 0 or torch._C._get_tracing_state() is not None
