@@ -36,8 +36,8 @@ struct TimeModel {
   static constexpr std::uint64_t kMultiplyLatency = 32;
 
   /// Operands from L2, a cycle and SM; the second where rows begin off a 128-byte line (the
-  /// planner's rates, fitted to 36 measured shapes: src/plan/sm90_cost.cpp). A multicast box costs
-  /// each of its CTAs its share.
+  /// planner's rates, fitted to 36 measured shapes: src/kernels/sm90/cost.cpp). A multicast box
+  /// costs each of its CTAs its share.
   static constexpr std::uint64_t kLoadBytes = 64;
   static constexpr std::uint64_t kSplitLoadBytes = 28;
   /// From a box's issue to its first byte, out of L2: traces.

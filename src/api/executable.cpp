@@ -7,7 +7,7 @@
 
 #include "api/choice.hpp"
 #include "core/counted.hpp"
-#include "plan/sm90_timeline.hpp"
+#include "kernels/sm90/timeline.hpp"
 #include "validate/data_rules.hpp"
 #include "validate/operand_rules.hpp"
 #include "wgrad/errors.hpp"
@@ -91,7 +91,7 @@ Timeline Executable::timeline(std::span<const std::byte> workspace) const {
                                  core::counted(given, "byte"),
                                  core::counted(workspace_bytes(), "byte")));
   }
-  return plan::timeline(state_->plan, workspace);
+  return kernels::sm90::timeline(state_->plan, workspace);
 }
 
 std::optional<DeviceFault> Executable::fault() const {

@@ -7,10 +7,11 @@
 #include <variant>
 
 #include "api/choice.hpp"
-#include "codegen/sm90_source.hpp"
 #include "core/environment.hpp"
 #include "jit/kernel_cache.hpp"
 #include "jit/resource_usage.hpp"
+#include "kernels/sm90/config.hpp"
+#include "kernels/sm90/source.hpp"
 #include "wgrad/errors.hpp"
 #include "wgrad/support.hpp"
 
@@ -47,7 +48,7 @@ std::string not_kept(const core::Environment& environment, const std::error_code
                      environment.cache_dir ? "empty" : "unset, as are XDG_CACHE_HOME and HOME");
 }
 
-PrecompiledKernel compile(const plan::Plan& plan, const codegen::KernelSource& source,
+PrecompiledKernel compile(const plan::Plan& plan, const kernels::KernelSource& source,
                           const core::Environment& environment) {
   const auto disk = jit::DiskCache::of(environment);
   const auto start = std::chrono::steady_clock::now();
@@ -64,7 +65,8 @@ PrecompiledKernel compile(const plan::Plan& plan, const codegen::KernelSource& s
   const auto usage = jit::resource_usage(kernel.cubin->log).value_or(jit::ResourceUsage{});
   out.registers = usage.registers;
   out.spill_bytes = usage.spill_bytes;
-  out.smem_bytes = usage.static_smem_bytes + std::get<plan::Sm90Config>(plan.config).smem_bytes;
+  out.smem_bytes =
+      usage.static_smem_bytes + plan.config.as<kernels::sm90::LaunchConfig>().smem_bytes;
   out.compiler_remarks = usage.warnings;
   return out;
 }
@@ -79,7 +81,8 @@ std::vector<PrecompiledKernel> precompile(std::span<const Problem> problems,
   std::set<std::string> done;
   for (const Problem& problem : problems) {
     for (const plan::Plan& plan : wanted_plans(problem, device, options.every_candidate)) {
-      const auto source = codegen::sm90_source(std::get<plan::Sm90Config>(plan.config).kernel);
+      const auto source =
+          kernels::sm90::source(plan.config.as<kernels::sm90::LaunchConfig>().kernel);
       if (!done.insert(source.digest()).second) continue;
       out.push_back(compile(plan, source, environment));
       if (options.progress) options.progress(out.back());

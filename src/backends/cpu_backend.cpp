@@ -1,6 +1,7 @@
 #include "backends/cpu_backend.hpp"
 
 #include "cpu/grouped_matmul.hpp"
+#include "plan/cpu_plan.hpp"
 #include "validate/data_rules.hpp"
 
 namespace wgrad::backends {
@@ -44,7 +45,7 @@ class CpuBackend final : public Backend {
 
   std::unique_ptr<const Kernel> build(const Problem& problem, const plan::Plan& plan,
                                       const DeviceSpec&, const PrepareOptions&) const override {
-    return std::make_unique<CpuKernel>(problem, std::get<plan::CpuConfig>(plan.config));
+    return std::make_unique<CpuKernel>(problem, plan.config.as<plan::CpuConfig>());
   }
 };
 

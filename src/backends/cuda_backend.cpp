@@ -1,11 +1,11 @@
 #include "backends/cuda_backend.hpp"
 
-#include "codegen/sm90_source.hpp"
 #include "core/environment.hpp"
 #include "jit/kernel_cache.hpp"
+#include "kernels/sm90/candidates.hpp"
+#include "kernels/sm90/source.hpp"
+#include "kernels/sm90/timeline.hpp"
 #include "launch/sm90_launch.hpp"
-#include "plan/sm90_plan.hpp"
-#include "plan/sm90_timeline.hpp"
 
 namespace wgrad::backends {
 namespace {
@@ -30,33 +30,33 @@ class CudaBackend final : public Backend {
   std::string_view name() const noexcept override { return kName; }
 
   std::vector<Reason> limits(const Problem& problem, const DeviceSpec& device) const override {
-    return plan::sm90_limits(problem, device);
+    return kernels::sm90::limits(problem, device);
   }
 
   std::vector<plan::Plan> candidates(const Problem& problem,
                                      const DeviceSpec& device) const override {
     std::vector<plan::Plan> out;
-    for (const plan::Sm90Candidate& c : plan::sm90_candidates(problem, device)) {
+    for (const kernels::sm90::Candidate& c : kernels::sm90::candidates(problem, device)) {
       out.push_back({.backend = std::string(kName),
                      .config = c.config,
-                     .summary = plan::summary(c.config),
+                     .summary = kernels::sm90::summary(c.config),
                      .predicted_ms = c.cost.ms,
-                     .bound = std::string(plan::name(c.cost.bound))});
+                     .bound = std::string(kernels::sm90::name(c.cost.bound))});
     }
     return out;
   }
 
   plan::Plan traced(const Problem&, const plan::Plan& plan, const DeviceSpec&) const override {
-    return plan::traced(plan);
+    return kernels::sm90::traced(plan);
   }
 
   std::unique_ptr<const Kernel> build(const Problem& problem, const plan::Plan& plan,
                                       const DeviceSpec&,
                                       const PrepareOptions& options) const override {
     launch::Runtime& runtime = launch::Runtime::instance();
-    const auto& config = std::get<plan::Sm90Config>(plan.config);
+    const auto& config = plan.config.as<kernels::sm90::LaunchConfig>();
     const core::Environment environment = core::read_environment();
-    const codegen::KernelSource source = codegen::sm90_source(config.kernel);
+    const kernels::KernelSource source = kernels::sm90::source(config.kernel);
     const jit::CachedKernel code =
         jit::KernelCache::instance().get(source, jit::DiskCache::of(environment));
     auto loaded = runtime.load(code.key, code.cubin->bytes, source.entry, config.smem_bytes);

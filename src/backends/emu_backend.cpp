@@ -10,8 +10,8 @@
 #include "backends/emu_instances.hpp"
 #include "backends/emu_launch.hpp"
 #include "core/environment.hpp"
-#include "plan/sm90_plan.hpp"
-#include "plan/sm90_timeline.hpp"
+#include "kernels/sm90/candidates.hpp"
+#include "kernels/sm90/timeline.hpp"
 #include "validate/data_rules.hpp"
 #include "validate/fault_text.hpp"
 #include "wgrad/errors.hpp"
@@ -25,7 +25,7 @@ class EmulatedKernel final : public Kernel {
  public:
   EmulatedKernel(const EmuKernel& kernel, const Problem& problem, const DeviceSpec& device,
                  bool validate)
-      : kernel_(kernel), problem_(problem), sm_count_(plan::usable_sms(device)) {
+      : kernel_(kernel), problem_(problem), sm_count_(kernels::sm90::usable_sms(device)) {
     const core::Environment environment = core::read_environment();
     seed_ = static_cast<std::uint64_t>(std::max(environment.emu_seed, 1));
     validate_ = validate || environment.validate;
@@ -77,7 +77,7 @@ class EmulatedKernel final : public Kernel {
 
 /// What mma_tiler_mn and cluster_shape_mn ask for, as the SM90 planner reads them.
 bool tiling_allows(const Problem& problem, const shared::Config& c) {
-  const auto allowed = plan::allowed_configs(problem);
+  const auto allowed = kernels::sm90::allowed_configs(problem);
   return std::any_of(allowed.begin(), allowed.end(), [&](const shared::Config& a) {
     return a.tile_n == c.tile_n && a.cluster_m == c.cluster_m && a.split_k == c.split_k &&
            a.split == c.split;
@@ -88,14 +88,15 @@ std::vector<const EmuKernel*> usable(const std::vector<EmuKernel>& kernels, cons
                                      const DeviceSpec& device) {
   std::vector<const EmuKernel*> out;
   for (const EmuKernel& kernel : kernels) {
-    if (serves(kernel.config, problem) && plan::fits(kernel.config, problem, device) &&
+    if (serves(kernel.config, problem) && kernels::sm90::fits(kernel.config, problem, device) &&
         tiling_allows(problem, kernel.config)) {
       out.push_back(&kernel);
     }
   }
-  const int split = plan::token_split(problem, device);
+  const int split = kernels::sm90::token_split(problem, device);
   const auto rank = [&](const EmuKernel* k) {
-    return std::pair(k->config.split_k != split, plan::sm90_cost(k->config, problem, device).ms);
+    return std::pair(k->config.split_k != split,
+                     kernels::sm90::cost(k->config, problem, device).ms);
   };
   std::stable_sort(out.begin(), out.end(),
                    [&](const EmuKernel* x, const EmuKernel* y) { return rank(x) < rank(y); });
@@ -119,7 +120,7 @@ class EmuBackend final : public Backend {
                "an SM 9.0 device written by hand whose name begins with 'emulated'",
                ReasonKind::kMissingCapability}};
     }
-    std::vector<Reason> out = plan::sm90_limits(problem, device);
+    std::vector<Reason> out = kernels::sm90::limits(problem, device);
     if (!out.empty() || !usable(emu_kernels(), problem, device).empty()) return out;
     return {{"emu-kernel", "problem", "a combination of types, majors and modes",
              fmt::format("one of the {} that the emulator's kernels were compiled for",
@@ -132,10 +133,11 @@ class EmuBackend final : public Backend {
     std::vector<plan::Plan> out;
     if (!limits(problem, device).empty()) return out;
     for (const EmuKernel* kernel : usable(emu_kernels(), problem, device)) {
-      const plan::Sm90Config config = plan::launch_values(kernel->config, problem, device);
+      const kernels::sm90::LaunchConfig config =
+          kernels::sm90::launch_values(kernel->config, problem, device);
       out.push_back({.backend = std::string(kName),
                      .config = config,
-                     .summary = "emulated " + plan::summary(config),
+                     .summary = "emulated " + kernels::sm90::summary(config),
                      .bound = "emulation"});
     }
     return out;
@@ -152,28 +154,30 @@ class EmuBackend final : public Backend {
                       "the emulator's traced kernels were compiled for",
                       emu_traced_kernels().size()));
     }
-    const plan::Sm90Config planned = plan::sm90_candidates(problem, device).front().config;
+    const kernels::sm90::LaunchConfig planned =
+        kernels::sm90::candidates(problem, device).front().config;
     const auto exact = std::find_if(kernels.begin(), kernels.end(), [&](const EmuKernel* k) {
       return same_choice(k->config, planned.kernel);
     });
     const EmuKernel& kernel = exact == kernels.end() ? *kernels.front() : **exact;
-    const plan::Sm90Config config = plan::launch_values(kernel.config, problem, device);
+    const kernels::sm90::LaunchConfig config =
+        kernels::sm90::launch_values(kernel.config, problem, device);
     plan::Plan out = plan;
     out.config = config;
-    out.summary = "emulated " + plan::summary(config);
+    out.summary = "emulated " + kernels::sm90::summary(config);
     if (exact == kernels.end()) {
       const shared::Config& p = planned.kernel;
       out.summary += fmt::format(
           ", in place of {}x{}x{}, last columns {}, cluster {}x1, {} CTAs sharing tokens", p.tile_m,
           p.tile_n, p.tile_k, p.tail_n == 0 ? p.tile_n : p.tail_n, p.cluster_m, p.split_k);
     }
-    return plan::traced(out);
+    return kernels::sm90::traced(out);
   }
 
   std::unique_ptr<const Kernel> build(const Problem& problem, const plan::Plan& plan,
                                       const DeviceSpec& device,
                                       const PrepareOptions& options) const override {
-    const shared::Config& wanted = std::get<plan::Sm90Config>(plan.config).kernel;
+    const shared::Config& wanted = plan.config.as<kernels::sm90::LaunchConfig>().kernel;
     const auto& kernels = wanted.trace ? emu_traced_kernels() : emu_kernels();
     for (const EmuKernel* kernel : usable(kernels, problem, device)) {
       if (same_choice(kernel->config, wanted)) {

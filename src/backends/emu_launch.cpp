@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "emu/tensor_map.hpp"
+#include "kernels/sm90/config.hpp"
 #include "launch/operand_limits.hpp"
-#include "plan/sm90_config.hpp"
 #include "wgrad/shared/schedule.hpp"
 #include "wgrad/shared/tensor_map.hpp"
 #include "wgrad/shared/trace.hpp"
@@ -153,11 +153,11 @@ bool serves(const Config& c, const Problem& p) {
   if (p.scales) return false;
   const auto mode = p.output_mode == OutputMode::kDense ? shared::OutputMode::kDense
                                                         : shared::OutputMode::kDiscrete;
-  const shared::OutputType output = plan::output_type(p.wgrad_dtype);
-  return c.input == plan::input_type(p.a_dtype) && c.output == output &&
-         loads(c.a, plan::layout_of(p.a_major, p.input_order, p.m)) &&
-         loads(c.b, plan::layout_of(p.b_major, p.input_order, p.n)) && c.output_mode == mode &&
-         c.accumulate == p.accumulate &&
+  const shared::OutputType output = kernels::sm90::output_type(p.wgrad_dtype);
+  return c.input == kernels::sm90::input_type(p.a_dtype) && c.output == output &&
+         loads(c.a, kernels::sm90::layout_of(p.a_major, p.input_order, p.m)) &&
+         loads(c.b, kernels::sm90::layout_of(p.b_major, p.input_order, p.n)) &&
+         c.output_mode == mode && c.accumulate == p.accumulate &&
          (c.partial_columns || !shared::needs_partial_columns(output, p.n));
 }
 

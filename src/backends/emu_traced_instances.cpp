@@ -17,7 +17,7 @@ using shared::WarpgroupSplit;
 constexpr OperandLayout kK = OperandLayout::kKMajor;
 constexpr OperandLayout kRagged = OperandLayout::kKMajorRagged;
 
-/// What plan/sm90_config.cpp makes of a tile.
+/// What kernels/sm90/config.cpp makes of a tile.
 constexpr Config traced(Config c) {
   c.tile_k = shared::is_mn_major(c.a) && shared::is_mn_major(c.b) ? 32 : 64;
   c.ring_slots = c.tile_n == 256 ? 2 : c.tile_n == 128 ? 3 : 4;

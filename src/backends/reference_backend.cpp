@@ -33,8 +33,7 @@ class ReferenceBackend final : public Backend {
   std::vector<plan::Plan> candidates(const Problem& problem,
                                      const DeviceSpec& device) const override {
     if (!limits(problem, device).empty()) return {};
-    return {
-        {.backend = "reference", .config = {}, .summary = "plain loops in double", .bound = ""}};
+    return {{.backend = "reference", .summary = "plain loops in double", .bound = ""}};
   }
 
   std::unique_ptr<const Kernel> build(const Problem& problem, const plan::Plan&, const DeviceSpec&,

@@ -34,7 +34,7 @@ std::optional<CachedKernel> written_elsewhere(const KernelKey& kernel,
 
 Compiler nvrtc_compiler() {
   return {[] { return Nvrtc::instance().version(); },
-          [](const codegen::KernelSource& source, Headers headers) {
+          [](const kernels::KernelSource& source, Headers headers) {
             return Nvrtc::instance().compile(source, headers);
           }};
 }
@@ -52,7 +52,7 @@ std::shared_ptr<KernelCache::Entry> KernelCache::entry(const KernelKey& key) {
 }
 
 CachedKernel KernelCache::find_or_compile(const KernelKey& kernel,
-                                          const codegen::KernelSource& source,
+                                          const kernels::KernelSource& source,
                                           const std::optional<DiskCache>& disk) const {
   std::string key;
   try {
@@ -73,7 +73,7 @@ CachedKernel KernelCache::find_or_compile(const KernelKey& kernel,
   return {std::move(key), std::move(cubin), Origin::kCompiled, disk && !error, error};
 }
 
-CachedKernel KernelCache::get(const codegen::KernelSource& source,
+CachedKernel KernelCache::get(const kernels::KernelSource& source,
                               const std::optional<DiskCache>& disk) {
   const KernelKey kernel = keys_.of(source);
   const auto slot = entry(kernel);

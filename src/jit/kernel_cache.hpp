@@ -9,10 +9,10 @@
 #include <string>
 #include <system_error>
 
-#include "codegen/kernel_source.hpp"
 #include "jit/disk_cache.hpp"
 #include "jit/kernel_key.hpp"
 #include "jit/nvrtc.hpp"
+#include "kernels/kernel_source.hpp"
 
 namespace wgrad::jit {
 
@@ -29,7 +29,7 @@ struct CachedKernel {
 /// The compiler behind the cache. `version` is part of the key; both may throw RuntimeError.
 struct Compiler {
   std::function<std::string()> version;
-  std::function<Cubin(const codegen::KernelSource&, Headers)> compile;
+  std::function<Cubin(const kernels::KernelSource&, Headers)> compile;
 };
 
 Compiler nvrtc_compiler();
@@ -46,7 +46,7 @@ class KernelCache {
   /// Machine code of `source`. Where no compiler can be opened, an entry on `disk` that another
   /// version of it wrote will do. Threads that ask for the same source wait for one compilation;
   /// processes do not wait for each other. Throws RuntimeError where it cannot be had.
-  CachedKernel get(const codegen::KernelSource& source, const std::optional<DiskCache>& disk);
+  CachedKernel get(const kernels::KernelSource& source, const std::optional<DiskCache>& disk);
 
  private:
   struct Entry {
@@ -56,7 +56,7 @@ class KernelCache {
   };
 
   std::shared_ptr<Entry> entry(const KernelKey& key);
-  CachedKernel find_or_compile(const KernelKey& kernel, const codegen::KernelSource& source,
+  CachedKernel find_or_compile(const KernelKey& kernel, const kernels::KernelSource& source,
                                const std::optional<DiskCache>& disk) const;
 
   Compiler compiler_;

@@ -15,7 +15,7 @@ KernelKeys::KernelKeys(Headers headers) {
   digest_ = digest.hex();
 }
 
-KernelKey KernelKeys::of(const codegen::KernelSource& source) const {
+KernelKey KernelKeys::of(const kernels::KernelSource& source) const {
   std::string list = list_ + fmt::format("entry {}\n", source.entry);
   for (const std::string& option : source.options) list += fmt::format("option {}\n", option);
   list += fmt::format("source {}\n", source.text);

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "codegen/kernel_source.hpp"
 #include "jit/device_headers.hpp"
+#include "kernels/kernel_source.hpp"
 
 namespace wgrad::jit {
 
@@ -23,7 +23,7 @@ class KernelKeys {
  public:
   explicit KernelKeys(Headers headers);
 
-  KernelKey of(const codegen::KernelSource& source) const;
+  KernelKey of(const kernels::KernelSource& source) const;
 
  private:
   std::string digest_;  // of the headers' names and texts

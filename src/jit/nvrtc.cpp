@@ -73,7 +73,7 @@ std::string log_of(const Program& program) {
   return log;
 }
 
-void create(Program& program, const codegen::KernelSource& source,
+void create(Program& program, const kernels::KernelSource& source,
             std::span<const DeviceHeader> headers) {
   std::vector<const char*> texts;
   std::vector<const char*> names;
@@ -137,7 +137,7 @@ const Nvrtc& Nvrtc::instance() {
   return *found;
 }
 
-Cubin Nvrtc::compile(const codegen::KernelSource& source,
+Cubin Nvrtc::compile(const kernels::KernelSource& source,
                      std::span<const DeviceHeader> headers) const {
   Program program(api_);
   create(program, source, headers);

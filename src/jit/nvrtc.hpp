@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "codegen/kernel_source.hpp"
 #include "jit/device_headers.hpp"
 #include "jit/nvrtc_api.hpp"
+#include "kernels/kernel_source.hpp"
 
 namespace wgrad::jit {
 
@@ -28,7 +28,7 @@ class Nvrtc {
   static Nvrtc open(const std::vector<std::string>& candidates);
 
   /// Throws RuntimeError with the compiler's log where `source` does not compile.
-  Cubin compile(const codegen::KernelSource& source, std::span<const DeviceHeader> headers) const;
+  Cubin compile(const kernels::KernelSource& source, std::span<const DeviceHeader> headers) const;
 
   const std::string& file() const noexcept { return file_; }
   const std::string& version() const noexcept { return version_; }  ///< "13.0"

@@ -13,7 +13,7 @@ namespace wgrad::launch {
 namespace {
 
 constexpr int kArch = 90;
-constexpr const char* kClaims = "wgrad_claims";  // src/codegen/sm90_source.cpp
+constexpr const char* kClaims = "wgrad_claims";  // src/kernels/sm90/source.cpp
 
 std::string_view compiler_of(std::string_view key) {
   constexpr std::string_view kMark = "-nvrtc";

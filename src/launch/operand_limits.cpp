@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string>
 
-#include "plan/sm90_config.hpp"
+#include "kernels/sm90/config.hpp"
 #include "validate/operand_rules.hpp"
 #include "wgrad/scale_layout.hpp"
 
@@ -22,7 +22,8 @@ std::int64_t map_ld(const validate::OperandView& view) {
 
 void check_ld(std::vector<Reason>& out, const char* field, Major major, std::int64_t ld) {
   const std::int64_t most =
-      (major == Major::kMn ? plan::kSm90MaxMnPitchBytes : plan::kSm90MaxPitchBytes) / kElementBytes;
+      (major == Major::kMn ? kernels::sm90::kMaxMnPitchBytes : kernels::sm90::kMaxPitchBytes) /
+      kElementBytes;
   if (ld <= most) return;
   out.push_back(
       {"pitch-limit", field, fmt::format("{}", ld), fmt::format("at most {} on SM 9.0", most)});
@@ -48,13 +49,13 @@ std::int64_t map_ld_b(const Problem& p, const Operands& o) {
 
 std::vector<Reason> operand_limits(const Problem& p, const Operands& o) {
   std::vector<Reason> out;
-  if (has_ragged_map(p) && o.tokens > plan::kSm90MaxTokens) {
+  if (has_ragged_map(p) && o.tokens > kernels::sm90::kMaxTokens) {
     out.push_back(
         {"token-limit", "tokens", fmt::format("{}", o.tokens),
-         fmt::format("at most {} for an MN-major operand on SM 9.0", plan::kSm90MaxTokens)});
-  } else if (o.tokens > plan::kSm90MaxExtent) {
+         fmt::format("at most {} for an MN-major operand on SM 9.0", kernels::sm90::kMaxTokens)});
+  } else if (o.tokens > kernels::sm90::kMaxExtent) {
     out.push_back({"extent-limit", "tokens", fmt::format("{}", o.tokens),
-                   fmt::format("at most {} on SM 9.0", plan::kSm90MaxExtent)});
+                   fmt::format("at most {} on SM 9.0", kernels::sm90::kMaxExtent)});
   }
   if (takes_map(p, p.a_major)) check_ld(out, "a_ld", p.a_major, map_ld_a(p, o));
   if (takes_map(p, p.b_major)) check_ld(out, "b_ld", p.b_major, map_ld_b(p, o));

@@ -25,7 +25,7 @@ std::int64_t row_pitch_bytes(const Problem& p) {
   return row_pitch(p) * bits(p.wgrad_dtype) / 8;
 }
 
-shared::KernelParams static_params(const Problem& p, const plan::Sm90Config& config) {
+shared::KernelParams static_params(const Problem& p, const kernels::sm90::LaunchConfig& config) {
   shared::KernelParams params = {};
   params.expert_stride_bytes = expert_stride(p) * bits(p.wgrad_dtype) / 8;
   params.row_pitch_bytes = row_pitch_bytes(p);
@@ -44,7 +44,8 @@ MapKey operand_key(shared::OperandLayout layout, CuAddress base, std::int64_t ld
 
 }  // namespace
 
-Sm90Launch::Sm90Launch(Runtime& runtime, const Problem& problem, const plan::Sm90Config& config,
+Sm90Launch::Sm90Launch(Runtime& runtime, const Problem& problem,
+                       const kernels::sm90::LaunchConfig& config,
                        std::shared_ptr<LoadedKernel> kernel, bool validate, int device)
     : runtime_(runtime),
       problem_(problem),

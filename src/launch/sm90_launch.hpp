@@ -6,11 +6,11 @@
 #include <mutex>
 #include <optional>
 
+#include "kernels/sm90/config.hpp"
 #include "launch/fault_records.hpp"
 #include "launch/loaded_kernel.hpp"
 #include "launch/runtime.hpp"
 #include "launch/tensor_maps.hpp"
-#include "plan/sm90_config.hpp"
 #include "wgrad/operands.hpp"
 #include "wgrad/problem.hpp"
 
@@ -20,7 +20,7 @@ class Sm90Launch {
  public:
   /// Makes `device` ready; -1: the current one, or none where no context is current. Any other
   /// device is made ready by its first launch.
-  Sm90Launch(Runtime& runtime, const Problem& problem, const plan::Sm90Config& config,
+  Sm90Launch(Runtime& runtime, const Problem& problem, const kernels::sm90::LaunchConfig& config,
              std::shared_ptr<LoadedKernel> kernel, bool validate, int device);
 
   /// Thread-safe; neither allocates device memory nor waits, unless data is validated.
@@ -46,7 +46,7 @@ class Sm90Launch {
 
   Runtime& runtime_;
   Problem problem_;
-  plan::Sm90Config config_;
+  kernels::sm90::LaunchConfig config_;
   std::shared_ptr<LoadedKernel> kernel_;
   bool validate_;
   shared::KernelParams static_params_ = {};

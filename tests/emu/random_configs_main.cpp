@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "codegen/sm90_source.hpp"
+#include "kernels/sm90/source.hpp"
 #include "support/planned_configs.hpp"
 #include "support/random.hpp"
 
@@ -39,7 +39,7 @@ int main(int argc, char** argv) {
       drawn(std::strtoull(argv[1], nullptr, 10), std::strtoull(argv[2], nullptr, 10));
   for (std::size_t i = 0; i < configs.size(); ++i) {
     std::ofstream file(fmt::format("{}/kernel{}.cu", argv[3], i));
-    file << codegen::sm90_source(configs[i]).text;
+    file << kernels::sm90::source(configs[i]).text;
     if (!file.flush()) return fmt::print(stderr, "cannot write to {}\n", argv[3]), 1;
   }
   return 0;

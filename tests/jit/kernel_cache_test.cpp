@@ -21,7 +21,7 @@ struct CountingCompiler {
               if (version.empty()) throw RuntimeError("wgrad: no usable NVRTC");
               return version;
             },
-            [this](const codegen::KernelSource& source, Headers) {
+            [this](const kernels::KernelSource& source, Headers) {
               ++compilations;
               return Cubin{"code of " + source.text + " by " + version, "log"};
             }};
@@ -132,7 +132,7 @@ TEST(KernelCache, ThreadsWaitForOneCompilation) {
 TEST(KernelCache, AFailureIsNotRemembered) {
   int calls = 0;
   KernelCache cache({[] { return std::string("13.0"); },
-                     [&](const codegen::KernelSource&, Headers) -> Cubin {
+                     [&](const kernels::KernelSource&, Headers) -> Cubin {
                        if (++calls == 1) throw RuntimeError("wgrad: out of memory");
                        return {"code", ""};
                      }});

@@ -11,7 +11,7 @@ namespace {
 
 struct Change {
   const char* what;
-  std::function<void(codegen::KernelSource&)> make;
+  std::function<void(kernels::KernelSource&)> make;
 };
 
 /// Of everything that reaches the compiler but the headers: an option more, one less, one moved,
@@ -43,11 +43,11 @@ TEST(KernelKey, FollowsEverythingOfTheSource) {
   std::set<std::string> keys, contracts;
   expect_new(keys, contracts, names.of(small_kernel(2)), "nothing");
   for (const Change& change : changes()) {
-    codegen::KernelSource source = small_kernel(2);
+    kernels::KernelSource source = small_kernel(2);
     change.make(source);
     expect_new(keys, contracts, names.of(source), change.what);
   }
-  codegen::KernelSource named = small_kernel(2);
+  kernels::KernelSource named = small_kernel(2);
   named.name = "for people only";
   EXPECT_EQ(names.of(named).key, names.of(small_kernel(2)).key);
   EXPECT_EQ(names.of(named).contract, names.of(small_kernel(2)).contract);

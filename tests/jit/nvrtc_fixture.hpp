@@ -9,9 +9,9 @@
 #include <sstream>
 #include <string>
 
-#include "codegen/kernel_source.hpp"
 #include "jit/nvrtc.hpp"
 #include "jit/nvrtc_search.hpp"
+#include "kernels/kernel_source.hpp"
 #include "wgrad/errors.hpp"
 
 namespace wgrad::jit {
@@ -44,7 +44,7 @@ class NvrtcTest : public testing::Test {
 };
 
 /// A small kernel whose code differs with `factor`.
-inline codegen::KernelSource small_kernel(int factor) {
+inline kernels::KernelSource small_kernel(int factor) {
   const std::string text =
       "#include \"wgrad/shared/types.hpp\"\n"
       "extern \"C\" __global__ void scale(wgrad::shared::i32* x) { x[threadIdx.x] *= " +

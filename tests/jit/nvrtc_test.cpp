@@ -51,7 +51,7 @@ struct PaperNvrtc {
     };
     api.get_cubin_size = api.get_log_size = no_bytes;
     api.get_cubin = api.get_log = [](NvrtcProgram, char*) { return kNvrtcSuccess; };
-    codegen::KernelSource source;
+    kernels::KernelSource source;
     source.options = {"-arch=sm_90a"};
     static_cast<void>(Nvrtc(api, "paper").compile(source, {}));
     return options;

@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "codegen/sm90_source.hpp"
 #include "jit/nvrtc_fixture.hpp"
 #include "jit/resource_usage.hpp"
-#include "plan/sm90_config.hpp"
+#include "kernels/sm90/config.hpp"
+#include "kernels/sm90/source.hpp"
 #include "support/planned_configs.hpp"
 #include "wgrad/sm90/smem.hpp"
 
@@ -99,7 +99,7 @@ TEST(Sm90KernelList, HoldsEveryLastTileOfARow) {
 
 TEST(Sm90KernelList, EveryOneFitsInSharedMemory) {
   for (const Config& c : test::planned_configs()) {
-    ASSERT_LE(plan::smem_bytes(c), kMostSmem) << codegen::sm90_source(c).text;
+    ASSERT_LE(kernels::sm90::smem_bytes(c), kMostSmem) << kernels::sm90::source(c).text;
   }
 }
 
@@ -126,7 +126,7 @@ std::ptrdiff_t register_fences(const std::string& cubin) {
 }
 
 void expect_clean(const Config& c) {
-  const auto source = codegen::sm90_source(c);
+  const auto source = kernels::sm90::source(c);
   const Cubin cubin = Nvrtc::instance().compile(source, device_headers());
   const auto usage = resource_usage(cubin.log);
   ASSERT_TRUE(usage) << cubin.log;
@@ -134,7 +134,7 @@ void expect_clean(const Config& c) {
   EXPECT_EQ(usage->stack_bytes, 0) << source.text;
   EXPECT_EQ(usage->warnings, "") << source.text;
   EXPECT_LE(usage->registers * shared::threads_per_cta(c), 65536) << source.text;
-  EXPECT_LE(usage->static_smem_bytes + plan::smem_bytes(c), kMostSmem) << source.text;
+  EXPECT_LE(usage->static_smem_bytes + kernels::sm90::smem_bytes(c), kMostSmem) << source.text;
   // One more means that accumulators are moved about in the main loop, of which ptxas says nothing.
   EXPECT_EQ(register_fences(cubin.bytes), c.tail_n > 0 ? 2 : 1) << source.text;
 }
@@ -162,7 +162,7 @@ TEST_F(NvrtcTest, TracedKernelsCompile) {
     c.split = split;
     c.stages = shared::max_stages(c);
     c.trace = true;
-    const auto source = codegen::sm90_source(c);
+    const auto source = kernels::sm90::source(c);
     const Cubin cubin = Nvrtc::instance().compile(source, device_headers());
     const auto usage = resource_usage(cubin.log);
     ASSERT_TRUE(usage) << cubin.log;

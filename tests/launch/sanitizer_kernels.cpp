@@ -138,7 +138,7 @@ std::span<const SanitizerControl> sanitizer_controls() {
   return kControls;
 }
 
-codegen::KernelSource sanitizer_kernels() {
+kernels::KernelSource sanitizer_kernels() {
   return {"sanitizer controls",
           "right",
           kSource,

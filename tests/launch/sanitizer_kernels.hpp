@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "codegen/kernel_source.hpp"
+#include "kernels/kernel_source.hpp"
 
 namespace wgrad::test {
 
@@ -20,7 +20,7 @@ std::span<const SanitizerControl> sanitizer_controls();
 
 /// Every kernel takes a tensor map and the addresses of an input and an output of kSanitizerBytes
 /// each. The map's tensor is the input's 64 rows and 64 more, which lie beyond it.
-codegen::KernelSource sanitizer_kernels();
+kernels::KernelSource sanitizer_kernels();
 
 inline constexpr int kSanitizerRows = 64;
 inline constexpr int kSanitizerTokens = 64;

@@ -8,9 +8,9 @@
 #include <thread>
 #include <vector>
 
+#include "kernels/sm90/candidates.hpp"
 #include "launch/fake_driver.hpp"
 #include "plan/hopper.hpp"
-#include "plan/sm90_plan.hpp"
 #include "support/refusal.hpp"
 #include "wgrad/errors.hpp"
 
@@ -41,8 +41,8 @@ class LaunchTest : public testing::Test {
  protected:
   LaunchTest() { fake_.make_current(0); }
 
-  plan::Sm90Config config(const Problem& p) {
-    return plan::sm90_candidates(p, hopper()).at(0).config;
+  kernels::sm90::LaunchConfig config(const Problem& p) {
+    return kernels::sm90::candidates(p, hopper()).at(0).config;
   }
   Sm90Launch prepare(const Problem& p, bool validate = false, int device = -1) {
     const auto c = config(p);
@@ -134,7 +134,7 @@ TEST_F(LaunchTest, LaunchesAreProgrammaticWhereGraphsCaptureThem) {
 
 TEST_F(LaunchTest, LaunchesThatLeaveSmsToOthersBeginAfterTheOneBefore) {
   const Problem p = plain();
-  plan::Sm90Config limited = config(p);
+  kernels::sm90::LaunchConfig limited = config(p);
   limited.overlaps = false;
   Sm90Launch(runtime_, p, limited, runtime_.load("k", "ELF", "entry", limited.smem_bytes), false, 0)
       .launch(operands(p));
@@ -403,7 +403,7 @@ TEST_F(LaunchTest, RefusesWhatNoMapCanHold) {
   Problem p = plain();
   const auto op = prepare(p);
   Operands o = operands(p);
-  o.tokens = plan::kSm90MaxTokens + 1;
+  o.tokens = kernels::sm90::kMaxTokens + 1;
   EXPECT_EQ(message_of([&] { op.launch(o); }),
             "wgrad: tokens is 1073741825; it must be at most 1073741824 for an MN-major operand on "
             "SM 9.0");
@@ -422,7 +422,7 @@ TEST_F(LaunchTest, RefusesMoreTokensThanTheKernelCounts) {
   const auto op = prepare(p);
   Operands o = operands(p);
   o.a_ld = o.b_ld = (std::int64_t{1} << 31U);
-  o.tokens = plan::kSm90MaxExtent + 1;
+  o.tokens = kernels::sm90::kMaxExtent + 1;
   EXPECT_EQ(message_of([&] { op.launch(o); }),
             "wgrad: tokens is 2147483137; it must be at most 2147483136 on SM 9.0");
   o.tokens -= 1;

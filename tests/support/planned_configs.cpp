@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/field_text.hpp"
-#include "plan/sm90_config.hpp"
+#include "kernels/sm90/config.hpp"
 #include "validate/problem_rules.hpp"
 #include "wgrad/problem.hpp"
 #include "wgrad/scale_layout.hpp"
@@ -54,7 +54,7 @@ std::vector<Problem> problems() {
 std::vector<Config> planned_configs() {
   std::map<std::string, Config> distinct;
   for (const Problem& p : problems()) {
-    for (const Config& c : plan::allowed_configs(p)) {
+    for (const Config& c : kernels::sm90::allowed_configs(p)) {
       distinct.emplace(core::field_text(c, "", 100), c);
     }
   }

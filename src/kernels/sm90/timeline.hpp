@@ -7,12 +7,12 @@
 #include "plan/plan.hpp"
 #include "wgrad/trace.hpp"
 
-namespace wgrad::plan {
+namespace wgrad::kernels::sm90 {
 
 /// The plan with a traced kernel, and the workspace that this takes.
-Plan traced(Plan plan);
+plan::Plan traced(plan::Plan plan);
 
 /// Of a traced plan; `workspace` holds at least its workspace_bytes.
-Timeline timeline(const Plan& plan, std::span<const std::byte> workspace);
+Timeline timeline(const plan::Plan& plan, std::span<const std::byte> workspace);
 
-}  // namespace wgrad::plan
+}  // namespace wgrad::kernels::sm90

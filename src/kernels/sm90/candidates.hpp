@@ -3,22 +3,22 @@
 
 #include <vector>
 
-#include "plan/sm90_config.hpp"
-#include "plan/sm90_cost.hpp"
+#include "kernels/sm90/config.hpp"
+#include "kernels/sm90/cost.hpp"
 #include "wgrad/device_spec.hpp"
 #include "wgrad/problem.hpp"
 #include "wgrad/support.hpp"
 
-namespace wgrad::plan {
+namespace wgrad::kernels::sm90 {
 
-struct Sm90Candidate {
-  Sm90Config config;
-  Sm90Cost cost;
+struct Candidate {
+  LaunchConfig config;
+  Cost cost;
 };
 
 /// What the SM90 kernel cannot do of `problem` on `device`; `problem` breaks no rule of the
 /// contract.
-std::vector<Reason> sm90_limits(const Problem& problem, const DeviceSpec& device);
+std::vector<Reason> limits(const Problem& problem, const DeviceSpec& device);
 
 /// How many CTAs of a cluster should share a tile's tokens: Config::split_k, where it can be had.
 /// An expert's sums follow it alone. So it is chosen for a typical number of tokens, MN-major
@@ -26,7 +26,7 @@ std::vector<Reason> sm90_limits(const Problem& problem, const DeviceSpec& device
 /// the tiling arguments moves a bit.
 int token_split(const Problem& problem, DeviceSpec device);
 
-/// Best first. Empty exactly when sm90_limits() is not.
-std::vector<Sm90Candidate> sm90_candidates(const Problem& problem, const DeviceSpec& device);
+/// Best first. Empty exactly when limits() is not.
+std::vector<Candidate> candidates(const Problem& problem, const DeviceSpec& device);
 
-}  // namespace wgrad::plan
+}  // namespace wgrad::kernels::sm90

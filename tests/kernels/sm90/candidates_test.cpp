@@ -1,4 +1,4 @@
-#include "plan/sm90_plan.hpp"
+#include "kernels/sm90/candidates.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include "validate/problem_rules.hpp"
 #include "wgrad/sm90/smem.hpp"
 
-namespace wgrad::plan {
+namespace wgrad::kernels::sm90 {
 namespace {
 
 Problem shape(int experts, int m, int n, int tokens) {
@@ -27,19 +27,19 @@ Problem mixtral() {
 }
 
 shared::Config best(const Problem& p, const DeviceSpec& device = hopper()) {
-  return sm90_candidates(p, device).at(0).config.kernel;
+  return candidates(p, device).at(0).config.kernel;
 }
 
 std::string refusal(const Problem& p, const DeviceSpec& device) {
-  const auto reasons = sm90_limits(p, device);
-  EXPECT_TRUE(sm90_candidates(p, device).empty());
+  const auto reasons = limits(p, device);
+  EXPECT_TRUE(candidates(p, device).empty());
   return reasons.size() == 1 ? to_string(reasons[0]) : std::to_string(reasons.size()) + " reasons";
 }
 
 TEST(Sm90Plan, OffersEveryTileWidthClusterAndSplitOnce) {
-  const auto candidates = sm90_candidates(mixtral(), hopper());
-  ASSERT_EQ(candidates.size(), 22U);
-  for (const Sm90Candidate& c : candidates) {
+  const auto found = candidates(mixtral(), hopper());
+  ASSERT_EQ(found.size(), 22U);
+  for (const Candidate& c : found) {
     EXPECT_TRUE(shared::is_valid(c.config.kernel));
     EXPECT_LE(c.config.smem_bytes, 232448);
     EXPECT_EQ(c.config.smem_bytes, static_cast<int>(shared::smem_layout(c.config.kernel).total));
@@ -47,11 +47,10 @@ TEST(Sm90Plan, OffersEveryTileWidthClusterAndSplitOnce) {
     EXPECT_EQ(c.config.grid % shared::cluster_ctas(c.config.kernel), 0);
     EXPECT_LE(c.config.grid, 132);
   }
-  EXPECT_TRUE(
-      std::is_sorted(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
-        const bool a_splits = a.config.kernel.split_k > 1, b_splits = b.config.kernel.split_k > 1;
-        return a_splits == b_splits ? a.cost.ms < b.cost.ms : b_splits;
-      }));
+  EXPECT_TRUE(std::is_sorted(found.begin(), found.end(), [](const auto& a, const auto& b) {
+    const bool a_splits = a.config.kernel.split_k > 1, b_splits = b.config.kernel.split_k > 1;
+    return a_splits == b_splits ? a.cost.ms < b.cost.ms : b_splits;
+  }));
 }
 
 TEST(Sm90Plan, F046_EveryTileFitsTheArchThatRuns) {
@@ -61,16 +60,16 @@ TEST(Sm90Plan, F046_EveryTileFitsTheArchThatRuns) {
       Problem p = mixtral();
       p.m = m;
       p.n = n;
-      const auto candidates = sm90_candidates(p, hopper());
-      ASSERT_FALSE(candidates.empty()) << m << " x " << n;
-      for (const Sm90Candidate& c : candidates) {
+      const auto found = candidates(p, hopper());
+      ASSERT_FALSE(found.empty()) << m << " x " << n;
+      for (const Candidate& c : found) {
         EXPECT_LE(c.config.smem_bytes, 227 * 1024) << m << " x " << n;
         EXPECT_EQ(c.config.smem_bytes,
                   static_cast<int>(shared::smem_layout(c.config.kernel).total));
       }
       DeviceSpec blackwell = hopper();
       blackwell.arch = 100;
-      EXPECT_TRUE(sm90_candidates(p, blackwell).empty()) << "another arch has other tiles";
+      EXPECT_TRUE(candidates(p, blackwell).empty()) << "another arch has other tiles";
     }
   }
 }
@@ -117,7 +116,7 @@ TEST(Sm90Plan, WidthsThatTheLargestTileWouldWasteTakeANarrowerOne) {
 }
 
 TEST(Sm90Plan, PredictsAboutWhatTheChipAttains) {
-  const double ms = sm90_candidates(mixtral(), hopper()).at(0).cost.ms;
+  const double ms = candidates(mixtral(), hopper()).at(0).cost.ms;
   const double teraflops = 2.0 * 32768 * 4096 * 14336 / ms / 1e9;
   EXPECT_GT(teraflops, 500);
   EXPECT_LT(teraflops, 900);
@@ -125,19 +124,19 @@ TEST(Sm90Plan, PredictsAboutWhatTheChipAttains) {
 
 TEST(Sm90Plan, SaysWhatBoundsTheTime) {
   Problem p = mixtral();
-  EXPECT_EQ(sm90_candidates(p, hopper())[0].cost.bound, Sm90Bound::kTensorCores);
+  EXPECT_EQ(candidates(p, hopper())[0].cost.bound, Bound::kTensorCores);
   p.tokens = 0;  // nothing but writing zeros
-  EXPECT_EQ(sm90_candidates(p, hopper())[0].cost.bound, Sm90Bound::kMemory);
+  EXPECT_EQ(candidates(p, hopper())[0].cost.bound, Bound::kMemory);
   p.experts = 1;
   p.m = 128;
   p.n = 256;
   p.tokens = 64;
   p.wgrad_dtype = DType::kF32;
-  EXPECT_EQ(sm90_candidates(p, hopper())[0].cost.bound, Sm90Bound::kEpilogue);
+  EXPECT_EQ(candidates(p, hopper())[0].cost.bound, Bound::kEpilogue);
   p = mixtral();
   p.a_major = p.b_major = Major::kK;
   p.input_order = InputOrder::kTensorRagged;
-  EXPECT_EQ(sm90_candidates(p, hopper())[0].cost.bound, Sm90Bound::kOperandFeed);
+  EXPECT_EQ(candidates(p, hopper())[0].cost.bound, Bound::kOperandFeed);
 }
 
 TEST(Sm90Plan, AFirstCallWithoutTokensIsPlannedForTokens) {
@@ -156,7 +155,7 @@ TEST(Sm90Plan, MoreTokensNeverPredictLessTime) {
   double before = 0;
   for (p.tokens = 1;  // a plan without tokens is made for others than it predicts
        p.tokens < 100000; p.tokens += 1234) {
-    const double ms = sm90_candidates(p, hopper())[0].cost.ms;
+    const double ms = candidates(p, hopper())[0].cost.ms;
     EXPECT_GE(ms, before);
     before = ms;
   }
@@ -188,7 +187,7 @@ TEST(Sm90Plan, ColumnsThatFillNoSixteenBytesAreStoredApart) {
 TEST(Sm90Plan, ChoosesNothingThatSpills) {
   Problem p = mixtral();
   p.b_major = Major::kK;
-  for (const auto& c : sm90_candidates(p, hopper())) {
+  for (const auto& c : candidates(p, hopper())) {
     EXPECT_FALSE(c.config.kernel.tile_n == 192 &&
                  c.config.kernel.split == shared::WarpgroupSplit::kTiles);
   }
@@ -212,13 +211,13 @@ TEST(Sm90Plan, HonoursTheTiler) {
     Problem p = mixtral();
     p.tiling = tiling;
     EXPECT_TRUE(validate::broken_rules(p).empty());
-    const auto candidates = sm90_candidates(p, hopper());
+    const auto found = candidates(p, hopper());
     const bool pair = tiling.tile_m == 256 || tiling.cluster_m == 2;
-    EXPECT_EQ(candidates.size(), (tiling.tile_n == 256 ? 1U : 2U) + (pair ? 0U : 2U))
+    EXPECT_EQ(found.size(), (tiling.tile_n == 256 ? 1U : 2U) + (pair ? 0U : 2U))
         << "pingpong or not; tokens split in 2 or 4, which no pair does";
-    for (const auto& c : candidates) {
-      EXPECT_EQ(c.config.kernel.tile_n, candidates[0].config.kernel.tile_n);
-      EXPECT_EQ(c.config.kernel.cluster_m, candidates[0].config.kernel.cluster_m);
+    for (const auto& c : found) {
+      EXPECT_EQ(c.config.kernel.tile_n, found[0].config.kernel.tile_n);
+      EXPECT_EQ(c.config.kernel.cluster_m, found[0].config.kernel.cluster_m);
     }
     return std::pair(best(p).tile_n, best(p).cluster_m);
   };
@@ -229,9 +228,9 @@ TEST(Sm90Plan, HonoursTheTiler) {
   EXPECT_EQ(only({256, 64, 2, 1}), std::pair(64, 2));
   Problem p = mixtral();
   p.tiling = {256, 256, 2, 1};
-  const auto candidates = sm90_candidates(p, hopper());
-  EXPECT_EQ(candidates.size(), 7U) << "the default tiler leaves the width to wgrad";
-  for (const auto& c : candidates) EXPECT_EQ(c.config.kernel.cluster_m, 2);
+  const auto found = candidates(p, hopper());
+  EXPECT_EQ(found.size(), 7U) << "the default tiler leaves the width to wgrad";
+  for (const auto& c : found) EXPECT_EQ(c.config.kernel.cluster_m, 2);
 }
 
 TEST(Sm90Plan, RefusesClustersWithoutAKernel) {
@@ -261,7 +260,7 @@ TEST(Sm90Plan, RefusesOtherDevices) {
   EXPECT_NE(refusal(mixtral(), device).find("12.0"), std::string::npos);
   EXPECT_EQ(refusal(mixtral(), DeviceSpec{}),
             "device is a CPU; it must be a CUDA device for the cuda backend");
-  for (const Reason& reason : sm90_limits(mixtral(), device)) {
+  for (const Reason& reason : limits(mixtral(), device)) {
     EXPECT_EQ(reason.kind, ReasonKind::kMissingCapability);
   }
 }
@@ -287,20 +286,20 @@ TEST(Sm90Plan, F065_ADeviceWithTooLittleSharedMemoryIsToldWhatIsNeeded) {
 
 TEST(Sm90Plan, ObeysTheSmLimit) {
   DeviceSpec device = hopper();
-  for (const auto& c : sm90_candidates(mixtral(), device)) EXPECT_TRUE(c.config.overlaps);
+  for (const auto& c : candidates(mixtral(), device)) EXPECT_TRUE(c.config.overlaps);
   device.sm_limit = 20;
-  for (const auto& c : sm90_candidates(mixtral(), device)) {
+  for (const auto& c : candidates(mixtral(), device)) {
     EXPECT_EQ(c.config.grid, 20);
     EXPECT_FALSE(c.config.overlaps) << "the next launch would take what this one leaves free";
   }
   device.sm_limit = 1;
-  for (const auto& c : sm90_candidates(mixtral(), device)) {
+  for (const auto& c : candidates(mixtral(), device)) {
     EXPECT_EQ(c.config.grid, 1);
     EXPECT_EQ(c.config.kernel.cluster_m, 1);
   }
   device.sm_limit = 500;
-  EXPECT_EQ(sm90_candidates(mixtral(), device)[0].config.grid, 132);
-  EXPECT_TRUE(sm90_candidates(mixtral(), device)[0].config.overlaps);
+  EXPECT_EQ(candidates(mixtral(), device)[0].config.grid, 132);
+  EXPECT_TRUE(candidates(mixtral(), device)[0].config.overlaps);
   device.sm_limit = -1;
   EXPECT_EQ(refusal(mixtral(), device),
             "sm_limit is -1; it must be 0 (no limit) or a positive number of multiprocessors");
@@ -313,7 +312,7 @@ TEST(Sm90Plan, NeverLaunchesMoreThanThereAreTiles) {
   Problem p = mixtral();
   p.experts = 1;
   p.m = p.n = 8;
-  for (const auto& c : sm90_candidates(p, hopper())) {
+  for (const auto& c : candidates(p, hopper())) {
     EXPECT_EQ(c.config.grid, shared::cluster_ctas(c.config.kernel));
   }
 }
@@ -333,7 +332,7 @@ TEST(Sm90Plan, SplitsTheTokensOfFewOutputsAlone) {
       {1, 4096, 1024, 65536, 256, 1, 671}, {3, 1536, 384, 24576, 128, 1, 50},
   };
   for (const Measured& t : table) {
-    const Sm90Candidate best = sm90_candidates(shape(t.experts, t.m, t.n, t.tokens), hopper())[0];
+    const Candidate best = candidates(shape(t.experts, t.m, t.n, t.tokens), hopper())[0];
     const shared::Config& c = best.config.kernel;
     EXPECT_EQ(c.tile_n, t.tile_n) << t.experts << " x " << t.m << " x " << t.n;
     EXPECT_EQ(c.split_k, t.split_k) << t.experts << " x " << t.m << " x " << t.n;
@@ -381,29 +380,29 @@ TEST(Sm90Plan, AClusterOfTheCallersHasNoSplit) {
 
 TEST(Sm90Plan, RefusesSizesBeyondTheTensorMaps) {
   Problem p = mixtral();
-  p.tokens = kSm90MaxTokens + 1;
+  p.tokens = kMaxTokens + 1;
   EXPECT_EQ(
       refusal(p, hopper()),
       "tokens is 1073741825; it must be at most 1073741824 for an MN-major operand on SM 9.0");
   p.a_major = p.b_major = Major::kK;
-  EXPECT_FALSE(sm90_candidates(p, hopper()).empty());
-  p.tokens = kSm90MaxExtent + 1;
+  EXPECT_FALSE(candidates(p, hopper()).empty());
+  p.tokens = kMaxExtent + 1;
   EXPECT_EQ(refusal(p, hopper()), "tokens is 2147483137; it must be at most 2147483136 on SM 9.0");
   p = mixtral();
-  p.experts = p.m = kSm90MaxExtent;
+  p.experts = p.m = kMaxExtent;
   EXPECT_EQ(refusal(p, hopper()),
             "num_experts is 2147483136 with 2147483136 x 14336 outputs; it must be such that there "
             "are at most " +
-                std::to_string(kSm90MaxTiles) + " output tiles on SM 9.0");
+                std::to_string(kMaxTiles) + " output tiles on SM 9.0");
   p = mixtral();
   p.experts = p.n = 8;
-  p.m = kSm90MaxExtent + 1;
+  p.m = kMaxExtent + 1;
   EXPECT_EQ(refusal(p, hopper()), "m is 2147483137; it must be at most 2147483136 on SM 9.0");
   std::swap(p.m, p.n);
   EXPECT_EQ(refusal(p, hopper()), "n is 2147483137; it must be at most 2147483136 on SM 9.0");
   p = mixtral();
   p.m = p.experts = 1;
-  p.wgrad_row_pitch = kSm90MaxPitchBytes / 2 + 8;
+  p.wgrad_row_pitch = kMaxPitchBytes / 2 + 8;
   EXPECT_EQ(refusal(p, hopper()),
             "wgrad row pitch is 1099511627776 bytes; it must be at most 1099511627760 bytes on SM "
             "9.0");
@@ -415,7 +414,7 @@ TEST(Sm90Plan, CountsTilesPastThirtyTwoBits) {
   p.m = p.n = 65536;
   EXPECT_EQ(tile_count(shared::Config{}, p), std::int64_t{4096} * 512 * 256);
   p.experts = p.m = p.n = 2147483647;
-  EXPECT_EQ(tile_count(shared::Config{}, p), kSm90MaxTiles + 1);
+  EXPECT_EQ(tile_count(shared::Config{}, p), kMaxTiles + 1);
 }
 
 Problem random_problem(std::mt19937& rng) {
@@ -462,8 +461,8 @@ TEST(Sm90Plan, HasCandidatesExactlyWhereItHasNoLimits) {
     const Problem p = random_problem(rng);
     const DeviceSpec device = random_device(rng);
     if (!validate::broken_rules(p).empty()) continue;
-    const bool some = !sm90_candidates(p, device).empty();
-    ASSERT_EQ(some, sm90_limits(p, device).empty()) << i;
+    const bool some = !candidates(p, device).empty();
+    ASSERT_EQ(some, limits(p, device).empty()) << i;
     yes += some;
   }
   EXPECT_GT(yes, 500);
@@ -471,9 +470,9 @@ TEST(Sm90Plan, HasCandidatesExactlyWhereItHasNoLimits) {
 
 TEST(Sm90Plan, PrintsItsChoice) {
   EXPECT_EQ(
-      summary(sm90_candidates(mixtral(), hopper())[0].config),
+      summary(candidates(mixtral(), hopper())[0].config),
       "sm90 128x192x32 pingpong, 8 stages, cluster 1x1, ring 4, raster 14, grid 132, 226 KiB");
 }
 
 }  // namespace
-}  // namespace wgrad::plan
+}  // namespace wgrad::kernels::sm90

@@ -11,25 +11,27 @@
 #include "wgrad/shared/tensor_map.hpp"
 #include "wgrad/sm90/config.hpp"
 
-namespace wgrad::plan {
+namespace wgrad::kernels::sm90 {
 
 /// Tokens that an MN-major operand's tensor map can bound (device/wgrad/shared/tensor_map.hpp).
-constexpr std::int64_t kSm90MaxTokens = shared::kRaggedTokens;
+constexpr std::int64_t kMaxTokens = shared::kRaggedTokens;
 /// Byte strides that a tensor map holds: of an output or a K-major operand, and of an MN-major one.
-constexpr std::int64_t kSm90MaxPitchBytes = (std::int64_t{1} << 40) - 16;
-constexpr std::int64_t kSm90MaxMnPitchBytes = (std::int64_t{1} << 34) - 16;
+constexpr std::int64_t kMaxPitchBytes = (std::int64_t{1} << 40) - 16;
+constexpr std::int64_t kMaxMnPitchBytes = (std::int64_t{1} << 34) - 16;
 /// Of M, N and T.
-constexpr std::int64_t kSm90MaxExtent = shared::kMaxExtent;
+constexpr std::int64_t kMaxExtent = shared::kMaxExtent;
 /// The kernel counts tiles in 32 bits.
-constexpr std::int64_t kSm90MaxTiles = 2147483647;
+constexpr std::int64_t kMaxTiles = 2147483647;
 
 /// One compiled kernel and the launch values that are not compiled in.
-struct Sm90Config {
+struct LaunchConfig {
   shared::Config kernel;
   int raster_m = 1;      ///< cluster rows of one raster group
   int grid = 1;          ///< CTAs
   int smem_bytes = 0;    ///< dynamic shared memory of one CTA
   bool overlaps = true;  ///< may begin, without touching memory, under the end of the launch before
+
+  bool operator==(const LaunchConfig&) const = default;
 };
 
 /// The kernel's words for a problem's.
@@ -40,7 +42,7 @@ shared::OutputType output_type(DType dtype);
 /// Configurations for `problem` that its tiling arguments allow, whatever the device.
 std::vector<shared::Config> allowed_configs(const Problem& problem);
 
-/// Cluster tiles of all experts; kSm90MaxTiles + 1 stands for any larger number.
+/// Cluster tiles of all experts; kMaxTiles + 1 stands for any larger number.
 std::int64_t tile_count(const shared::Config& config, const Problem& problem);
 /// Dynamic shared memory of one CTA.
 std::int64_t smem_bytes(const shared::Config& config);
@@ -50,10 +52,10 @@ shared::Sms sms_of(const DeviceSpec& device);
 bool fits(const shared::Config& config, const Problem& problem, const DeviceSpec& device);
 
 /// Of a configuration that fits.
-Sm90Config launch_values(const shared::Config& config, const Problem& problem,
-                         const DeviceSpec& device);
+LaunchConfig launch_values(const shared::Config& config, const Problem& problem,
+                           const DeviceSpec& device);
 
 /// "sm90 128x256x64, 4 stages, cluster 2x1, ..."
-std::string summary(const Sm90Config& config);
+std::string summary(const LaunchConfig& config);
 
-}  // namespace wgrad::plan
+}  // namespace wgrad::kernels::sm90

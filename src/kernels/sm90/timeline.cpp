@@ -1,4 +1,4 @@
-#include "plan/sm90_timeline.hpp"
+#include "kernels/sm90/timeline.hpp"
 
 #include <fmt/format.h>
 
@@ -7,9 +7,10 @@
 #include <limits>
 #include <tuple>
 
+#include "kernels/sm90/config.hpp"
 #include "wgrad/shared/trace.hpp"
 
-namespace wgrad::plan {
+namespace wgrad::kernels::sm90 {
 namespace {
 
 using shared::Config;
@@ -174,17 +175,18 @@ void to_microseconds_since_the_first(std::vector<TraceSpan>& spans) {
 
 }  // namespace
 
-Plan traced(Plan plan) {
-  auto& config = std::get<Sm90Config>(plan.config);
+plan::Plan traced(plan::Plan plan) {
+  LaunchConfig config = plan.config.as<LaunchConfig>();
   config.kernel.trace = true;
   plan.workspace_bytes = static_cast<std::int64_t>(
       shared::trace_bytes(config.kernel, static_cast<shared::u32>(config.grid)));
+  plan.config = config;
   plan.summary += ", traced";
   return plan;
 }
 
-Timeline timeline(const Plan& plan, std::span<const std::byte> workspace) {
-  const auto& config = std::get<Sm90Config>(plan.config);
+Timeline timeline(const plan::Plan& plan, std::span<const std::byte> workspace) {
+  const auto& config = plan.config.as<LaunchConfig>();
   const Config& c = config.kernel;
   Timeline timeline;
   timeline.plan = plan.summary;
@@ -226,4 +228,4 @@ Timeline timeline(const Plan& plan, std::span<const std::byte> workspace) {
   return timeline;
 }
 
-}  // namespace wgrad::plan
+}  // namespace wgrad::kernels::sm90

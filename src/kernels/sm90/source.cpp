@@ -1,4 +1,4 @@
-#include "codegen/sm90_source.hpp"
+#include "kernels/sm90/source.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include "wgrad/shared/params.hpp"
 #include "wgrad/sm90/smem.hpp"
 
-namespace wgrad::codegen {
+namespace wgrad::kernels::sm90 {
 namespace {
 
 using shared::Config;
@@ -36,18 +36,18 @@ constexpr std::string_view kEntry =
 
 }  // namespace
 
-KernelSource sm90_source(const Config& c) {
-  KernelSource source;
-  source.name = fmt::format("wgrad_sm90 {}x{}x{} cluster {} split {} {}", c.tile_m, c.tile_n,
-                            c.tile_k, c.cluster_m, c.split_k,
-                            c.split == shared::WarpgroupSplit::kTiles ? "pingpong" : "cooperative");
-  source.entry = "wgrad_sm90";
-  source.text = fmt::format(
+KernelSource source(const Config& c) {
+  KernelSource out;
+  out.name = fmt::format("wgrad_sm90 {}x{}x{} cluster {} split {} {}", c.tile_m, c.tile_n, c.tile_k,
+                         c.cluster_m, c.split_k,
+                         c.split == shared::WarpgroupSplit::kTiles ? "pingpong" : "cooperative");
+  out.entry = "wgrad_sm90";
+  out.text = fmt::format(
       "#include \"wgrad/sm90/wgrad_sm90.cuh\"\n\nusing namespace wgrad::shared;\n\n{}\n{}\n{}",
       config_text(c), agreement_text(c), kEntry);
-  source.options = {"--gpu-architecture=sm_90a", "--std=c++20",
-                    "--device-as-default-execution-space", "--ptxas-options=-v"};
-  return source;
+  out.options = {"--gpu-architecture=sm_90a", "--std=c++20", "--device-as-default-execution-space",
+                 "--ptxas-options=-v"};
+  return out;
 }
 
-}  // namespace wgrad::codegen
+}  // namespace wgrad::kernels::sm90

@@ -1,4 +1,4 @@
-#include "codegen/sm90_source.hpp"
+#include "kernels/sm90/source.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 
 #include "wgrad/sm90/smem.hpp"
 
-namespace wgrad::codegen {
+namespace wgrad::kernels::sm90 {
 namespace {
 
 using shared::Config;
@@ -27,9 +27,9 @@ TEST(Sm90Source, NamesEveryFieldOfTheConfig) {
   c.b = shared::OperandLayout::kKMajorRagged;
   c.accumulate = true;
   c.split = shared::WarpgroupSplit::kTiles;
-  const KernelSource source = sm90_source(c);
+  const KernelSource written = source(c);
   EXPECT_TRUE(
-      has(source.text,
+      has(written.text,
           "constexpr Config kConfig{\n"
           "    .tile_m = 128, .tile_n = 192, .tail_n = 64, .tile_k = 64, .stages = 4, "
           ".cluster_m = 2,\n"
@@ -39,15 +39,15 @@ TEST(Sm90Source, NamesEveryFieldOfTheConfig) {
           "    .output_mode = OutputMode::kDense, .accumulate = true, .prefetch_boxes = 4,\n"
           "    .partial_columns = false, .split = WarpgroupSplit::kTiles, .trace = "
           "false};\n"))
-      << source.text;
-  EXPECT_TRUE(has(source.text, std::to_string(shared::smem_layout(c).total) + "u"));
-  EXPECT_TRUE(has(source.text, "extern \"C\" __global__"));
-  EXPECT_EQ(source.options.front(), "--gpu-architecture=sm_90a");
+      << written.text;
+  EXPECT_TRUE(has(written.text, std::to_string(shared::smem_layout(c).total) + "u"));
+  EXPECT_TRUE(has(written.text, "extern \"C\" __global__"));
+  EXPECT_EQ(written.options.front(), "--gpu-architecture=sm_90a");
 }
 
 TEST(Sm90Source, DependsOnTheConfigAlone) {
-  EXPECT_EQ(sm90_source(Config{}), sm90_source(Config{}));
-  EXPECT_EQ(sm90_source(Config{}).digest(), sm90_source(Config{}).digest());
+  EXPECT_EQ(source(Config{}), source(Config{}));
+  EXPECT_EQ(source(Config{}).digest(), source(Config{}).digest());
 }
 
 /// Every value of an enumeration or bool; of a number some.
@@ -90,9 +90,9 @@ TEST(Sm90Source, EveryFieldHasNeighbours) {
 
 TEST(Sm90Source, EveryFieldChangesTheDigest) {
   std::set<std::string> digests;
-  for (const Config& c : neighbours()) digests.insert(sm90_source(c).digest());
+  for (const Config& c : neighbours()) digests.insert(source(c).digest());
   EXPECT_EQ(digests.size(), neighbours().size());
 }
 
 }  // namespace
-}  // namespace wgrad::codegen
+}  // namespace wgrad::kernels::sm90

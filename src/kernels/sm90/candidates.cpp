@@ -1,4 +1,4 @@
-#include "plan/sm90_plan.hpp"
+#include "kernels/sm90/candidates.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-namespace wgrad::plan {
+namespace wgrad::kernels::sm90 {
 namespace {
 
 using Reasons = std::vector<Reason>;
@@ -61,22 +61,22 @@ void check_format(Reasons& out, const Problem& p) {
 
 void check_sizes(Reasons& out, const Problem& p) {
   const bool ragged_map = p.a_major == Major::kMn || p.b_major == Major::kMn;
-  if (ragged_map && p.tokens > kSm90MaxTokens) {
+  if (ragged_map && p.tokens > kMaxTokens) {
     refuse(out, "token-limit", "tokens", fmt::format("{}", p.tokens),
-           fmt::format("at most {} for an MN-major operand on SM 9.0", kSm90MaxTokens));
+           fmt::format("at most {} for an MN-major operand on SM 9.0", kMaxTokens));
   }
   const auto check_extent = [&](const char* name, std::int64_t extent) {
-    if (extent <= kSm90MaxExtent) return;
+    if (extent <= kMaxExtent) return;
     refuse(out, "extent-limit", name, fmt::format("{}", extent),
-           fmt::format("at most {} on SM 9.0", kSm90MaxExtent));
+           fmt::format("at most {} on SM 9.0", kMaxExtent));
   };
   check_extent("m", p.m);
   check_extent("n", p.n);
   if (!ragged_map) check_extent("tokens", p.tokens);
   const std::int64_t pitch = row_pitch(p) * bits(p.wgrad_dtype) / 8;
-  if (pitch > kSm90MaxPitchBytes) {
+  if (pitch > kMaxPitchBytes) {
     refuse(out, "pitch-limit", "wgrad row pitch", fmt::format("{} bytes", pitch),
-           fmt::format("at most {} bytes on SM 9.0", kSm90MaxPitchBytes));
+           fmt::format("at most {} bytes on SM 9.0", kMaxPitchBytes));
   }
 }
 
@@ -105,10 +105,10 @@ void check_shared_memory(Reasons& out, const std::vector<shared::Config>& config
 
 void check_tile_count(Reasons& out, const std::vector<shared::Config>& configs, const Problem& p) {
   const auto count = [&](const shared::Config& c) { return tile_count(c, p); };
-  if (least(configs, count) <= kSm90MaxTiles) return;
+  if (least(configs, count) <= kMaxTiles) return;
   refuse(out, "tile-limit", "num_experts",
          fmt::format("{} with {} x {} outputs", p.experts, p.m, p.n),
-         fmt::format("such that there are at most {} output tiles on SM 9.0", kSm90MaxTiles));
+         fmt::format("such that there are at most {} output tiles on SM 9.0", kMaxTiles));
 }
 
 std::string cluster_text(const Tiling& t) {
@@ -147,7 +147,7 @@ int token_split(const Problem& problem, DeviceSpec device) {
   int split = 1;
   double least = std::numeric_limits<double>::infinity();
   for (const shared::Config& c : fitting_configs(p, device)) {
-    const double ms = sm90_cost(c, p, device).ms;
+    const double ms = cost(c, p, device).ms;
     if (ms >= least) continue;
     least = ms;
     split = c.split_k;
@@ -155,7 +155,7 @@ int token_split(const Problem& problem, DeviceSpec device) {
   return split;
 }
 
-std::vector<Reason> sm90_limits(const Problem& p, const DeviceSpec& device) {
+std::vector<Reason> limits(const Problem& p, const DeviceSpec& device) {
   Reasons out;
   check_device(out, device);
   if (!out.empty()) return out;
@@ -165,13 +165,13 @@ std::vector<Reason> sm90_limits(const Problem& p, const DeviceSpec& device) {
   return out;
 }
 
-std::vector<Sm90Candidate> sm90_candidates(const Problem& p, const DeviceSpec& device) {
-  std::vector<Sm90Candidate> out;
-  if (!sm90_limits(p, device).empty()) return out;
+std::vector<Candidate> candidates(const Problem& p, const DeviceSpec& device) {
+  std::vector<Candidate> out;
+  if (!limits(p, device).empty()) return out;
   std::vector<shared::Config> configs = fitting_configs(p, device);
   // A first call without tokens tells nothing of those to come.
   const Problem ranked = p.tokens == 0 ? with_typical_tokens(p) : p;
-  const auto ms = [&](const shared::Config& c) { return sm90_cost(c, ranked, device).ms; };
+  const auto ms = [&](const shared::Config& c) { return cost(c, ranked, device).ms; };
   const auto has = [&](int split_k) {
     return std::any_of(configs.begin(), configs.end(),
                        [&](const shared::Config& c) { return c.split_k == split_k; });
@@ -183,8 +183,8 @@ std::vector<Sm90Candidate> sm90_candidates(const Problem& p, const DeviceSpec& d
       configs.begin(), configs.end(),
       [&](const shared::Config& a, const shared::Config& b) { return rank(a) < rank(b); });
   for (const shared::Config& c : configs)
-    out.push_back({launch_values(c, p, device), sm90_cost(c, p, device)});
+    out.push_back({launch_values(c, p, device), cost(c, p, device)});
   return out;
 }
 
-}  // namespace wgrad::plan
+}  // namespace wgrad::kernels::sm90

@@ -1,8 +1,8 @@
-#include "codegen/kernel_source.hpp"
+#include "kernels/kernel_source.hpp"
 
 #include "core/digest.hpp"
 
-namespace wgrad::codegen {
+namespace wgrad::kernels {
 
 std::string KernelSource::digest() const {
   core::Sha256 digest;
@@ -11,4 +11,4 @@ std::string KernelSource::digest() const {
   return digest.hex();
 }
 
-}  // namespace wgrad::codegen
+}  // namespace wgrad::kernels

@@ -8,17 +8,17 @@
 #include "wgrad/problem.hpp"
 #include "wgrad/sm90/config.hpp"
 
-namespace wgrad::plan {
+namespace wgrad::kernels::sm90 {
 
-enum class Sm90Bound { kTensorCores, kOperandFeed, kEpilogue, kMemory };
-std::string_view name(Sm90Bound bound) noexcept;
+enum class Bound { kTensorCores, kOperandFeed, kEpilogue, kMemory };
+std::string_view name(Bound bound) noexcept;
 
-struct Sm90Cost {
+struct Cost {
   double ms = 0;
-  Sm90Bound bound = Sm90Bound::kTensorCores;
+  Bound bound = Bound::kTensorCores;
 };
 
 /// `config` on `device` for `problem.tokens` tokens spread evenly over the experts.
-Sm90Cost sm90_cost(const shared::Config& config, const Problem& problem, const DeviceSpec& device);
+Cost cost(const shared::Config& config, const Problem& problem, const DeviceSpec& device);
 
-}  // namespace wgrad::plan
+}  // namespace wgrad::kernels::sm90

@@ -1,13 +1,14 @@
-#include "plan/sm90_timeline.hpp"
+#include "kernels/sm90/timeline.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <vector>
 
+#include "kernels/sm90/config.hpp"
 #include "wgrad/shared/trace.hpp"
 
-namespace wgrad::plan {
+namespace wgrad::kernels::sm90 {
 namespace {
 
 using shared::TraceEvent;
@@ -15,11 +16,11 @@ using shared::TraceKind;
 
 constexpr shared::u32 kProducer = 0, kFirstMath = 4;
 
-Plan small_plan() {
-  Sm90Config config;
+plan::Plan small_plan() {
+  LaunchConfig config;
   config.kernel.stages = 2;
   config.grid = 2;
-  Plan plan;
+  plan::Plan plan;
   plan.config = config;
   plan.summary = "small";
   return traced(plan);
@@ -29,13 +30,13 @@ Plan small_plan() {
 /// nanoseconds since 1970.
 struct Record {
   static constexpr shared::u32 kTimer = 0x18b0a000;  // high half
-  Plan plan = small_plan();
+  plan::Plan plan = small_plan();
   std::vector<std::byte> bytes =
       std::vector<std::byte>(static_cast<std::size_t>(plan.workspace_bytes));
   static constexpr shared::u32 kStart = 4294967000U;
 
   void track(shared::u32 cta, shared::u32 number, std::vector<TraceEvent> events) {
-    const shared::Config& c = std::get<Sm90Config>(plan.config).kernel;
+    const shared::Config& c = plan.config.as<LaunchConfig>().kernel;
     events.insert(events.begin(), {kStart, 7000, TraceKind::kAnchor, kTimer});
     for (TraceEvent& e : events) {
       if (e.kind == TraceKind::kAnchor) continue;
@@ -123,11 +124,11 @@ TEST(Sm90Timeline, SaysWhenATrackWasFull) {
 }
 
 TEST(Sm90Timeline, ATracedPlanNeedsItsWorkspace) {
-  const Plan plan = small_plan();
-  EXPECT_TRUE(std::get<Sm90Config>(plan.config).kernel.trace);
+  const plan::Plan plan = small_plan();
+  EXPECT_TRUE(plan.config.as<LaunchConfig>().kernel.trace);
   EXPECT_EQ(plan.workspace_bytes, 2 * 15 * 2048 * 16);
   EXPECT_NE(plan.summary.find("traced"), std::string::npos);
 }
 
 }  // namespace
-}  // namespace wgrad::plan
+}  // namespace wgrad::kernels::sm90

@@ -1,14 +1,14 @@
-#include "plan/sm90_cost.hpp"
+#include "kernels/sm90/cost.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 
-#include "plan/sm90_config.hpp"
+#include "kernels/sm90/config.hpp"
 #include "wgrad/scale_layout.hpp"
 #include "wgrad/shared/schedule.hpp"
 
-namespace wgrad::plan {
+namespace wgrad::kernels::sm90 {
 namespace {
 
 // Rates of one multiprocessor a clock, except where stated. Sources: docs/design/performance.md,
@@ -135,35 +135,35 @@ double tile_time(const shared::Config& c, const TileClocks& clocks) {
              : loop + clocks.epilogue;
 }
 
-Sm90Bound bound_of(const TileClocks& clocks) {
+Bound bound_of(const TileClocks& clocks) {
   const double loop = std::max(clocks.multiply, clocks.feed);
-  if (clocks.epilogue > loop) return Sm90Bound::kEpilogue;
-  return clocks.feed > clocks.multiply ? Sm90Bound::kOperandFeed : Sm90Bound::kTensorCores;
+  if (clocks.epilogue > loop) return Bound::kEpilogue;
+  return clocks.feed > clocks.multiply ? Bound::kOperandFeed : Bound::kTensorCores;
 }
 
 }  // namespace
 
-std::string_view name(Sm90Bound bound) noexcept {
+std::string_view name(Bound bound) noexcept {
   switch (bound) {
-    case Sm90Bound::kTensorCores:
+    case Bound::kTensorCores:
       return "tensor cores";
-    case Sm90Bound::kOperandFeed:
+    case Bound::kOperandFeed:
       return "operand feed";
-    case Sm90Bound::kEpilogue:
+    case Bound::kEpilogue:
       return "epilogue";
-    case Sm90Bound::kMemory:
+    case Bound::kMemory:
       return "memory";
   }
   return "unknown";
 }
 
-Sm90Cost sm90_cost(const shared::Config& c, const Problem& p, const DeviceSpec& device) {
+Cost cost(const shared::Config& c, const Problem& p, const DeviceSpec& device) {
   const TileClocks clocks = tile_clocks(c, p, device);
   const double tile = tile_time(c, clocks);
   const double compute = tiles_of_a_cta(c, p, device) * tile / kClock;
   const double memory = memory_seconds(c, p);
-  const Sm90Bound bound = memory > compute ? Sm90Bound::kMemory : bound_of(clocks);
+  const Bound bound = memory > compute ? Bound::kMemory : bound_of(clocks);
   return {(overlapped(compute, memory, kMemoryLoss) + kLaunchSeconds) * 1e3, bound};
 }
 
-}  // namespace wgrad::plan
+}  // namespace wgrad::kernels::sm90

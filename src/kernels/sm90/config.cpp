@@ -1,4 +1,4 @@
-#include "plan/sm90_config.hpp"
+#include "kernels/sm90/config.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include "wgrad/shared/tensor_map.hpp"
 #include "wgrad/sm90/smem.hpp"
 
-namespace wgrad::plan {
+namespace wgrad::kernels::sm90 {
 namespace {
 
 constexpr int kTileWidths[] = {64, 128, 192, 256};
@@ -103,7 +103,7 @@ shared::InputType input_type(DType dtype) {
 std::int64_t tile_count(const shared::Config& c, const Problem& p) {
   const std::int64_t each =
       ceil_div(p.m, static_cast<std::int64_t>(c.tile_m) * c.cluster_m) * ceil_div(p.n, c.tile_n);
-  return each > kSm90MaxTiles / p.experts ? kSm90MaxTiles + 1 : each * p.experts;
+  return each > kMaxTiles / p.experts ? kMaxTiles + 1 : each * p.experts;
 }
 
 std::int64_t smem_bytes(const shared::Config& c) {
@@ -130,13 +130,13 @@ shared::Sms sms_of(const DeviceSpec& device) {
 }
 
 bool fits(const shared::Config& c, const Problem& p, const DeviceSpec& device) {
-  return smem_bytes(c) <= device.smem_bytes && tile_count(c, p) <= kSm90MaxTiles &&
+  return smem_bytes(c) <= device.smem_bytes && tile_count(c, p) <= kMaxTiles &&
          shared::cluster_ctas(c) <= usable_sms(device);
 }
 
-Sm90Config launch_values(const shared::Config& c, const Problem& p, const DeviceSpec& device) {
+LaunchConfig launch_values(const shared::Config& c, const Problem& p, const DeviceSpec& device) {
   const shared::Sms sms = sms_of(device);
-  Sm90Config config;
+  LaunchConfig config;
   config.kernel = c;
   config.raster_m = shared::default_raster_m(c, sms);
   const auto grid = shared::tile_grid(c, static_cast<int>(p.m), static_cast<int>(p.n),
@@ -151,7 +151,7 @@ std::string sharing(const shared::Config& c) {
   return c.split_k > 1 ? fmt::format("{} CTAs sharing tokens, ", c.split_k) : "";
 }
 
-std::string summary(const Sm90Config& config) {
+std::string summary(const LaunchConfig& config) {
   const shared::Config& c = config.kernel;
   return fmt::format(
       "sm90 {}x{}x{} {}, {} stages, cluster {}x1, {}ring {}, raster {}, grid {}, {} KiB", c.tile_m,
@@ -160,4 +160,4 @@ std::string summary(const Sm90Config& config) {
       config.smem_bytes / 1024);
 }
 
-}  // namespace wgrad::plan
+}  // namespace wgrad::kernels::sm90

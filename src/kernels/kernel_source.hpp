@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace wgrad::codegen {
+namespace wgrad::kernels {
 
 struct KernelSource {
   std::string name;                  ///< for people: the kernel and its tile
@@ -18,4 +18,4 @@ struct KernelSource {
   bool operator==(const KernelSource&) const = default;
 };
 
-}  // namespace wgrad::codegen
+}  // namespace wgrad::kernels

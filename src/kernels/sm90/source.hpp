@@ -1,0 +1,11 @@
+// Config to source: the SM90 kernel.
+#pragma once
+
+#include "kernels/kernel_source.hpp"
+#include "wgrad/sm90/config.hpp"
+
+namespace wgrad::kernels::sm90 {
+
+KernelSource source(const shared::Config& config);
+
+}  // namespace wgrad::kernels::sm90
