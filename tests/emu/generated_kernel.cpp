@@ -1,4 +1,4 @@
-// The text that codegen writes for NVRTC (the file WGRAD_KERNEL_SOURCE), compiled for the emulated
+// The text that kernels/ writes for NVRTC (the file WGRAD_KERNEL_SOURCE), compiled for the emulated
 // machine: the one kernel of a fuzzing program.
 #include <vector>
 
