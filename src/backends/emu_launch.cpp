@@ -127,7 +127,7 @@ std::vector<emu::SharedRegion> regions_of(const Config& c) {
   return {
       {"a stage", s.a, shared::a_stage_bytes(c), stages},
       {"b stage", s.b, shared::b_stage_bytes(c), stages},
-      {"output ring slot", s.ring, shared::kOutputBoxBytes, slots},
+      {"output ring slot", s.ring, static_cast<std::uint32_t>(shared::output_box_bytes(c)), slots},
       {"full", s.full, shared::kBarrierBytes, stages},
       {"empty", s.empty, shared::kBarrierBytes, stages},
       {"readback", s.readback, shared::kBarrierBytes, slots},

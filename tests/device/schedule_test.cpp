@@ -6,6 +6,8 @@
 #include <set>
 #include <tuple>
 
+#include "wgrad/sm90/config.hpp"
+
 namespace wgrad::shared {
 namespace {
 

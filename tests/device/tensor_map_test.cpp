@@ -40,7 +40,7 @@ TEST(TensorMap, EveryRecipeCanBeEncoded) {
 // 2^64.
 TEST(TensorMap, RaggedCoordinatesWrapToTheToken) {
   const i64 ld = 4096;
-  const TensorMapRecipe r = operand_map(OperandLayout::kMnMajorBlocked, InputType::kBf16,
+  const TensorMapRecipe r = operand_map(OperandLayout::kMnMajorBlocked, MapElement::kBf16,
                                         {128, kTileK}, 4096, 100000, ld);
   for (const u64 end : {u64{37}, u64{100}, u64{99999}}) {
     for (const u64 token : {u64{0}, end - 1, end - 37}) {
@@ -63,7 +63,8 @@ TEST(TensorMap, BoxesFillTheStage) {
 
 TEST(TensorMap, RaggedKMajorNeedsNone) {
   EXPECT_EQ(
-      operand_map(OperandLayout::kKMajorRagged, InputType::kBf16, {128, 64}, 128, 64, 64).rank, 0u);
+      operand_map(OperandLayout::kKMajorRagged, MapElement::kBf16, {128, 64}, 128, 64, 64).rank,
+      0u);
 }
 
 TEST(TensorMap, MnMajorLayoutFollowsTheWidth) {

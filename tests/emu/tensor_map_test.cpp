@@ -5,6 +5,7 @@
 #include "emu/fault.hpp"
 #include "emu/matrix_descriptor.hpp"
 #include "wgrad/shared/schedule.hpp"
+#include "wgrad/sm90/config.hpp"
 
 namespace wgrad::emu {
 namespace {
@@ -73,7 +74,7 @@ TEST(TensorMap, RaggedRecipesWrapAndStop) {
        {shared::OperandLayout::kMnMajorBlocked, shared::OperandLayout::kMnMajor}) {
     const bool blocked = layout == shared::OperandLayout::kMnMajorBlocked;
     const TensorMapFields f = decode(encode(
-        shared::operand_map(layout, shared::InputType::kBf16, {128, 64}, kExtent, kTokens, kPitch),
+        shared::operand_map(layout, shared::MapElement::kBf16, {128, 64}, kExtent, kTokens, kPitch),
         base));
     for (const std::int32_t begin : {0, 3, 517}) {
       for (const std::int32_t left : {64, 40, 1, 0, -30}) {

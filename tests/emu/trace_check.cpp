@@ -7,6 +7,7 @@
 
 #include "emu/time_model.hpp"
 #include "wgrad/shared/schedule.hpp"
+#include "wgrad/sm90/config.hpp"
 
 namespace wgrad::test {
 namespace {

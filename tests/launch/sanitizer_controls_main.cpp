@@ -50,7 +50,7 @@ void run(const std::string& name, const std::shared_ptr<test::Device>& memory) {
   in.protect();
   shared::TensorMap map = launch::encode(
       api,
-      shared::operand_map(shared::OperandLayout::kKMajor, shared::InputType::kBf16,
+      shared::operand_map(shared::OperandLayout::kKMajor, shared::MapElement::kBf16,
                           {.rows = test::kSanitizerRows, .tokens = test::kSanitizerTokens},
                           2 * test::kSanitizerRows, test::kSanitizerTokens, test::kSanitizerTokens),
       address(in));

@@ -8,6 +8,7 @@
 
 #include "launch/fake_driver.hpp"
 #include "wgrad/errors.hpp"
+#include "wgrad/sm90/config.hpp"
 
 namespace wgrad::launch {
 namespace {

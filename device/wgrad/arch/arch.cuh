@@ -3,8 +3,8 @@
 // and signatures.
 #pragma once
 
+#include "wgrad/shared/operand.hpp"
 #include "wgrad/shared/params.hpp"
-#include "wgrad/sm90/config.hpp"
 
 namespace wgrad::device {
 using namespace wgrad::shared;

@@ -178,7 +178,7 @@ WGRAD_DEVICE void align_operand(u32 tile, u32 next, TokenWindow keep, RowMove mo
 // All threads that read the stage: `thread` of them, meeting at named barrier `barrier`. `token` is
 // the stage's first once it is moved. `next`: where the next stage of the tile has landed; the
 // stage itself after the last.
-template <Config kConfig>
+template <KernelConfig auto kConfig>
 WGRAD_DEVICE void align_stage(const Pipeline<kConfig>& pipeline, u32 stage, u32 next, const Work& w,
                               i32 token, RowMove a, RowMove b, u32 thread, u32 barrier) {
   constexpr u32 kThreads = u32(warpgroups_per_tile(kConfig)) * kWarpgroupThreads;

@@ -11,11 +11,13 @@
 namespace wgrad::device {
 
 // One thread of a warpgroup, 8 threads a row: its units of rows [row, row + kRows), from the k-th
-// token on. Nothing is read past the end of a row: zeros take its place.
-template <u32 kRows>
+// token on. Nothing is read past the end of a row: zeros take its place. kBits: of an element.
+template <u32 kRows, i32 kBits>
 WGRAD_DEVICE void copy_ragged(u32 tile, u64 operand, const RaggedBlock& block, u32 thread, i32 row,
                               i32 k) {
   constexpr u32 kRowsAtOnce = kWarpgroupThreads / 8;
+  constexpr u32 kBytes = kBits / 8;
+  static_assert(kBytes * kTokenAlignment == 16, "a unit of another number of tokens");
   const u32 chunk = thread % 8;
   const i32 token = k + i32(chunk) * kTokenAlignment;
 #pragma unroll 1  // the copies wait for nothing, and 56 registers hold no more
@@ -24,14 +26,14 @@ WGRAD_DEVICE void copy_ragged(u32 tile, u64 operand, const RaggedBlock& block, u
     const i32 lead = i32(start % u64{kTokenAlignment});
     const i32 left = row + i32(r) < block.extent ? block.length - token + lead : 0;
     const u32 count = u32(min_of(max_of(left, 0), kTokenAlignment));
-    const u64 unit = count > 0 ? operand + (start - u64(lead) + u64(token)) * kInputBytes : operand;
-    arch::copy_async(swizzled(tile, r, chunk), unit, count * u32{kInputBytes});
+    const u64 unit = count > 0 ? operand + (start - u64(lead) + u64(token)) * u64{kBytes} : operand;
+    arch::copy_async(swizzled(tile, r, chunk), unit, count * kBytes);
   }
 }
 
 // The ragged operands of stage after stage. A thread hands a stage over once its copies are there:
 // when later ones are on their way, or before it waits for anything.
-template <Config kConfig>
+template <KernelConfig auto kConfig>
 struct Loader {
   static constexpr u32 kInFlight = u32(min_of(kConfig.stages - 1, 3));  // stages
 
@@ -45,12 +47,12 @@ struct Loader {
     const KernelParams& p = cta.params;
     const i32 k = token - w.tokens.begin;
     if constexpr (kConfig.a == OperandLayout::kKMajorRagged) {
-      copy_ragged<u32(kConfig.tile_m)>(pipeline.a(stage), p.a, RaggedBlock(p.m, w.tokens), thread,
-                                       w.m0, k);
+      copy_ragged<u32(kConfig.tile_m), bits_of(kConfig.input)>(
+          pipeline.a(stage), p.a, RaggedBlock(p.m, w.tokens), thread, w.m0, k);
     }
     if constexpr (kConfig.b == OperandLayout::kKMajorRagged) {
-      copy_ragged<u32(kConfig.tile_n)>(pipeline.b(stage), p.b, RaggedBlock(p.n, w.tokens), thread,
-                                       w.n0, k);
+      copy_ragged<u32(kConfig.tile_n), bits_of(kConfig.input)>(
+          pipeline.b(stage), p.b, RaggedBlock(p.n, w.tokens), thread, w.n0, k);
     }
     arch::commit_copies();
     ++in_flight;

@@ -9,17 +9,18 @@
 
 namespace wgrad::device {
 
-template <Config kConfig>
+template <KernelConfig auto kConfig>
 struct OutputRing {
-  static constexpr SmemLayout kSmem = smem_layout(kConfig);
+  static constexpr auto kSmem = smem_layout(kConfig);
   static constexpr u32 kSlots = static_cast<u32>(kConfig.ring_slots);
+  static constexpr u32 kBoxBytes = u32(output_box_bytes(kConfig));
 
   u32 base;  // start of dynamic shared memory
   u32 warp;  // among the math warps
   RingCursor<kSlots> at;
 
   WGRAD_DEVICE u32 box(u32 slot) const {
-    return base + kSmem.ring + (warp * kSlots + slot) * u32{kOutputBoxBytes};
+    return base + kSmem.ring + (warp * kSlots + slot) * kBoxBytes;
   }
   WGRAD_DEVICE u32 readback(u32 slot) const {
     return base + kSmem.readback + (warp * kSlots + slot) * kBarrierBytes;
@@ -51,7 +52,7 @@ struct OutputRing {
 
   // Leader, no store reading the slot: fetch the destination box into it (16-bit accumulate).
   WGRAD_DEVICE void fetch(u32 slot, const TensorMap& map, const arch::Coord& x) const {
-    arch::barrier_arrive_expect(readback(slot), kOutputBoxBytes);
+    arch::barrier_arrive_expect(readback(slot), kBoxBytes);
     arch::load_box<4>(box(slot), map, readback(slot), x);
   }
   WGRAD_DEVICE void wait_fetched() const { arch::barrier_wait(readback(at.slot), at.parity); }

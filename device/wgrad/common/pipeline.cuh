@@ -34,12 +34,12 @@ struct RingCursor {
   }
 };
 
-template <Config kConfig>
+template <KernelConfig auto kConfig>
 using StageCursor = RingCursor<static_cast<u32>(kConfig.stages)>;
 
-template <Config kConfig>
+template <KernelConfig auto kConfig>
 struct Pipeline {
-  static constexpr SmemLayout kSmem = smem_layout(kConfig);
+  static constexpr auto kSmem = smem_layout(kConfig);
   static constexpr u32 kReaders =
       uses_multicast(kConfig) ? 2 : 1;  // CTAs that read a stage's multicast part
   static constexpr u32 kFullArrivals =
@@ -83,7 +83,7 @@ struct Pipeline {
 // Pingpong: the warpgroups run their main loops in turn. Not only for speed: a parity tells a phase
 // from its neighbours alone, so nobody may wait for a stage two phases ahead of the one that is
 // being filled.
-template <Config kConfig>
+template <KernelConfig auto kConfig>
 struct Turns {
   u32 base;  // start of dynamic shared memory
 
@@ -91,8 +91,7 @@ struct Turns {
     return base + smem_layout(kConfig).turn + warpgroup * kBarrierBytes;
   }
   WGRAD_DEVICE void init() const {
-    for (u32 w = 0; w < u32(kMathWarpgroups); ++w)
-      arch::barrier_init(turn(w), kWarpgroupThreads / 32);
+    for (u32 w = 0; w < 2; ++w) arch::barrier_init(turn(w), kWarpgroupThreads / 32);
   }
   // `tile`: how many tiles this warpgroup has had before. Warpgroup 0 begins.
   WGRAD_DEVICE void wait(u32 warpgroup, u32 tile) const {

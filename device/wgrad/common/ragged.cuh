@@ -25,7 +25,7 @@ struct RaggedBlock {
 };
 
 // Units of 64 tokens in which every row of the block ends, wherever it starts.
-template <Config kConfig>
+template <KernelConfig auto kConfig>
 WGRAD_DEVICE i32 ragged_blocks(i32 m, i32 n, TokenRange tokens) {
   if (tokens.end == tokens.begin) return 0;
   const bool aligned =

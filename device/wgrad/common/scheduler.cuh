@@ -8,7 +8,7 @@ namespace wgrad::device {
 
 // Tile numbers for one CTA: dealt out in turn, or claimed from a counter a few tiles ahead, so
 // that a CTA that was held up, or had long tiles, takes fewer.
-template <Config kConfig>
+template <KernelConfig auto kConfig>
 struct TileSource {
   const Cta<kConfig>& cta;
   u32 next;  // dealt out in turn
@@ -35,7 +35,7 @@ struct TileSource {
   }
 };
 
-template <Config kConfig>
+template <KernelConfig auto kConfig>
 struct Scheduler {
   const Cta<kConfig>& cta;
   TileSource<kConfig> source;

@@ -9,7 +9,7 @@
 namespace wgrad::device {
 
 // Keys of the sort lie in the operand stages, which nothing has been loaded into yet.
-template <Config kConfig>
+template <KernelConfig auto kConfig>
 WGRAD_DEVICE void write_order_keys(const Cta<kConfig>& cta) {
   const u32 padded = round_up(u32(cta.params.experts), 4u);
   for (u32 e = arch::thread_index(); e < padded; e += arch::thread_count()) {
@@ -36,7 +36,7 @@ WGRAD_DEVICE u32 rank_of(u32 keys, u32 expert, u32 experts) {
   return rank;
 }
 
-template <Config kConfig>
+template <KernelConfig auto kConfig>
 WGRAD_DEVICE void order_experts(const Cta<kConfig>& cta) {
   if (!cta.is_ordered()) return;
   const u32 experts = u32(cta.params.experts);
@@ -80,7 +80,7 @@ WGRAD_DEVICE void check_pointer(const KernelParams& p, i32 expert) {
 }
 
 // One CTA looks at all experts; the walk itself clamps and skips whatever it finds.
-template <Config kConfig>
+template <KernelConfig auto kConfig>
 WGRAD_DEVICE void check_data(const Cta<kConfig>& cta) {
   if (arch::block_index() != 0 || cta.params.fault == 0) return;
   for (u32 e = arch::thread_index(); e < u32(cta.params.experts); e += arch::thread_count()) {
@@ -89,7 +89,7 @@ WGRAD_DEVICE void check_data(const Cta<kConfig>& cta) {
   }
 }
 
-template <Config kConfig>
+template <KernelConfig auto kConfig>
 WGRAD_DEVICE void init_barriers(const Cta<kConfig>& cta) {
   Pipeline<kConfig>{cta.smem}.init();
   for (u32 w = 0; w < u32(math_warps(kConfig)); ++w) OutputRing<kConfig>{cta.smem, w, {}}.init();
@@ -99,7 +99,7 @@ WGRAD_DEVICE void init_barriers(const Cta<kConfig>& cta) {
   arch::barrier_init_fence();
 }
 
-template <Config kConfig>
+template <KernelConfig auto kConfig>
 WGRAD_DEVICE void prefetch_maps(const KernelParams& p) {
   if constexpr (kConfig.a != OperandLayout::kKMajorRagged) arch::prefetch_map(p.map_a);
   if constexpr (kConfig.b != OperandLayout::kKMajorRagged) arch::prefetch_map(p.map_b);
@@ -109,7 +109,7 @@ WGRAD_DEVICE void prefetch_maps(const KernelParams& p) {
 // All threads. What needs no global memory comes first: it may run beside the end of the launch
 // before. Afterwards the stages are free for the copy engine, also that of the others of the
 // cluster.
-template <Config kConfig>
+template <KernelConfig auto kConfig>
 WGRAD_DEVICE void prepare(const Cta<kConfig>& cta) {
   if (arch::thread_index() == 0) {
     prefetch_maps<kConfig>(cta.params);

@@ -8,7 +8,7 @@ namespace wgrad::device {
 
 template <bool kOn>
 struct TraceOf {
-  template <Config kConfig>
+  template <KernelConfig auto kConfig>
   WGRAD_DEVICE static TraceOf start(const KernelParams&) {
     return {};
   }
@@ -26,7 +26,7 @@ struct TraceOf<true> {
   u64 next = 0;  // address of the next event; 0: another lane records
   u64 end = 0;
 
-  template <Config kConfig>
+  template <KernelConfig auto kConfig>
   WGRAD_DEVICE static TraceOf start(const KernelParams& p) {
     TraceOf t;
     if (arch::lane_index() == 0) {
@@ -62,7 +62,7 @@ struct TraceOf<true> {
   }
 };
 
-template <Config kConfig>
+template <KernelConfig auto kConfig>
 using Trace = TraceOf<kConfig.trace>;
 
 }  // namespace wgrad::device

@@ -16,7 +16,7 @@ struct Work {
 };
 
 // What a CTA knows for its whole life.
-template <Config kConfig>
+template <KernelConfig auto kConfig>
 struct Cta {
   const KernelParams& params;
   TileGrid grid;
@@ -44,7 +44,7 @@ WGRAD_DEVICE TokenRange expert_tokens(const KernelParams& p, i32 expert) {
   return token_range(previous, arch::load_global_i32(p.offsets + 4 * u64(expert)), p.tokens);
 }
 
-template <Config kConfig>
+template <KernelConfig auto kConfig>
 WGRAD_DEVICE u64 expert_address(const KernelParams& p, i32 expert) {
   if constexpr (kConfig.output_mode == OutputMode::kDiscrete) {
     return arch::load_global_u64(p.wgrad_ptrs + 8 * u64(expert));
@@ -52,7 +52,7 @@ WGRAD_DEVICE u64 expert_address(const KernelParams& p, i32 expert) {
   return p.wgrad + u64(i64{expert} * p.expert_stride_bytes);
 }
 
-template <Config kConfig>
+template <KernelConfig auto kConfig>
 WGRAD_DEVICE i32 expert_at(const Cta<kConfig>& cta, u32 slot) {
   return i32(cta.is_ordered() ? arch::load_shared_u16(cta.order_entry(slot)) : slot);
 }
@@ -66,23 +66,23 @@ WGRAD_DEVICE i32 token_alignment(const KernelParams& p) {
 }
 
 // Token that the first box of a K-major operand starts with, <= tokens.begin.
-template <Config kConfig>
+template <KernelConfig auto kConfig>
 WGRAD_DEVICE i32 first_token(const KernelParams& p, const Work& w) {
   return shared::first_token(kConfig, w.tokens, token_alignment(p));
 }
-template <Config kConfig>
+template <KernelConfig auto kConfig>
 WGRAD_DEVICE u32 token_shift(const KernelParams& p, const Work& w) {
   return u32(shared::token_shift(kConfig, w.tokens, token_alignment(p)));
 }
 
-template <Config kConfig>
+template <KernelConfig auto kConfig>
 WGRAD_DEVICE i32 block_count(const KernelParams& p, TokenRange tokens) {
   if constexpr (uses_loader(kConfig)) return ragged_blocks<kConfig>(p.m, p.n, tokens);
   return k_blocks(kConfig, tokens, token_alignment(p));
 }
 
 // Output boxes from `row` on: how many of this tile's reach into the matrix.
-template <Config kConfig>
+template <KernelConfig auto kConfig>
 WGRAD_DEVICE i32 boxes_inside(const KernelParams& p, const Work& w, i32 row) {
   if (row >= p.m) return 0;
   const i32 columns = output_box_columns(kConfig);
@@ -90,7 +90,7 @@ WGRAD_DEVICE i32 boxes_inside(const KernelParams& p, const Work& w, i32 row) {
                 (boxed_columns(kConfig, p.n) - w.n0 + columns - 1) / columns);
 }
 
-template <Config kConfig>
+template <KernelConfig auto kConfig>
 WGRAD_DEVICE arch::Coord box_coord(const KernelParams& p, const Work& w, i32 row, i32 box) {
   const AddressCoord out = address_coord(w.address, p.out_map_base);
   return {{w.n0 + box * output_box_columns(kConfig), row, out.lo, out.hi, 0}};

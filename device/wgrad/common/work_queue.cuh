@@ -6,9 +6,9 @@
 
 namespace wgrad::device {
 
-template <Config kConfig>
+template <KernelConfig auto kConfig>
 struct WorkQueue {
-  static constexpr SmemLayout kSmem = smem_layout(kConfig);
+  static constexpr auto kSmem = smem_layout(kConfig);
   static constexpr u32 kWarps = kWarpgroupThreads / 32;
   // The producer's thread, or its loader warps; the math warps that compute the tile.
   static constexpr u32 kReaders =

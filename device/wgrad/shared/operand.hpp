@@ -63,11 +63,19 @@ constexpr const char* name_of(OperandLayout layout) {
   return nullptr;
 }
 
-inline constexpr i32 kTileK =
-    64;  // tokens of a K-major row of 128 bytes, and so of a stage with one
-inline constexpr i32 kSwizzleBytes = 128;
-inline constexpr i32 kInputBytes = 2;
+inline constexpr i32 kSwizzleBytes = 128;  // of a row in shared memory
+inline constexpr i32 kTileK = 64;          // tokens of such a K-major row of 16-bit elements
 inline constexpr i32 kTokenAlignment = 8;  // tokens in 16 bytes: where a K-major box may start
+inline constexpr i32 kWindowTokens = 16;   // K of one 16-bit MMA: what it sums at once
+inline constexpr i32 kWarpgroupThreads = 128;
+
+// Of an operand's elements in memory.
+constexpr i32 bits_of(InputType) {
+  return 16;
+}
+constexpr i32 bytes_of(i32 elements, i32 bits) {
+  return elements * bits / 8;
+}
 
 constexpr bool is_mn_major(OperandLayout layout) {
   return layout == OperandLayout::kMnMajorBlocked || layout == OperandLayout::kMnMajor;

@@ -2,7 +2,7 @@
 // Pure arithmetic.
 #pragma once
 
-#include "wgrad/sm90/config.hpp"
+#include "wgrad/shared/kernel_config.hpp"
 
 namespace wgrad::shared {
 
@@ -24,7 +24,8 @@ struct TileCoord {
   u32 column;  // tile along N
 };
 
-constexpr TileGrid tile_grid(const Config& c, i32 m, i32 n, i32 experts, i32 raster_m) {
+template <TileConfig C>
+constexpr TileGrid tile_grid(const C& c, i32 m, i32 n, i32 experts, i32 raster_m) {
   return {static_cast<u32>(ceil_div(m, c.tile_m * c.cluster_m)),
           static_cast<u32>(ceil_div(n, c.tile_n)), static_cast<u32>(raster_m),
           static_cast<u32>(experts)};
@@ -62,19 +63,22 @@ constexpr Sms sms_of_device(i32 count, i32 usable) {
   return {usable, min_of(usable, count * 10 / 11)};
 }
 
-constexpr u32 clusters_at_once(const Config& c, Sms sms) {
+template <TileConfig C>
+constexpr u32 clusters_at_once(const C& c, Sms sms) {
   const i32 cluster = cluster_ctas(c);
   return static_cast<u32>(max_of(1, (cluster == 4 ? sms.in_fours : sms.all) / cluster));
 }
 
 // CTAs to launch: one for each SM, whole clusters, no more than there are cluster tiles.
-constexpr u32 grid_ctas(const Config& c, const TileGrid& g, Sms sms) {
+template <TileConfig C>
+constexpr u32 grid_ctas(const C& c, const TileGrid& g, Sms sms) {
   const u32 clusters = max_of(1u, min_of(clusters_at_once(c, sms), tile_count(g)));
   return clusters * static_cast<u32>(cluster_ctas(c));
 }
 
 // Rows of a raster group: the tiles in flight should form a square in elements.
-constexpr i32 default_raster_m(const Config& c, Sms sms) {
+template <TileConfig C>
+constexpr i32 default_raster_m(const C& c, Sms sms) {
   const i32 tiles = sms.all / c.split_k;
   i32 rows = 1;
   while ((rows + 1) * c.tile_m * (rows + 1) * c.tile_m <= tiles * c.tile_m * c.tile_n) ++rows;
@@ -108,14 +112,17 @@ constexpr TokenRange token_share(TokenRange r, u32 rank, i32 split_k) {
 
 // Where the k loop starts, and how many stages it takes. `alignment` (k_major_alignment) matters to
 // a K-major tensor2d operand alone.
-constexpr i32 first_token(const Config& c, TokenRange r, i32 alignment) {
+template <TileConfig C>
+constexpr i32 first_token(const C& c, TokenRange r, i32 alignment) {
   return aligns_first_token(c) ? r.begin - r.begin % alignment : r.begin;
 }
 // Tokens from there to the first window of 16, which count from begin (common/align.cuh).
-constexpr i32 token_shift(const Config& c, TokenRange r, i32 alignment) {
+template <TileConfig C>
+constexpr i32 token_shift(const C& c, TokenRange r, i32 alignment) {
   return (r.begin - first_token(c, r, alignment)) % kWindowTokens;
 }
-constexpr i32 k_blocks(const Config& c, TokenRange r, i32 alignment) {
+template <TileConfig C>
+constexpr i32 k_blocks(const C& c, TokenRange r, i32 alignment) {
   return r.end == r.begin ? 0 : (r.end - first_token(c, r, alignment) - 1) / c.tile_k + 1;
 }
 
@@ -126,7 +133,8 @@ constexpr i32 k_major_alignment(u64 address, i64 ld) {
 }
 
 // The least of the K-major tensor2d operands'; the greatest where there is none.
-constexpr i32 operands_alignment(const Config& c, u64 a, i64 ld_a, u64 b, i64 ld_b) {
+template <TileConfig C>
+constexpr i32 operands_alignment(const C& c, u64 a, i64 ld_a, u64 b, i64 ld_b) {
   i32 least = kTileK;
   if (c.a == OperandLayout::kKMajor) least = min_of(least, k_major_alignment(a, ld_a));
   if (c.b == OperandLayout::kKMajor) least = min_of(least, k_major_alignment(b, ld_b));

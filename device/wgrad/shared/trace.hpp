@@ -2,7 +2,7 @@
 // the caller's workspace, which is zero before the launch.
 #pragma once
 
-#include "wgrad/sm90/config.hpp"
+#include "wgrad/shared/kernel_config.hpp"
 
 namespace wgrad::shared {
 
@@ -41,14 +41,17 @@ enum class TraceEngine : u32 { kLoad, kMultiply, kStore };
 inline constexpr u32 kTraceEngines = 3;
 
 // Tracks of a CTA: its warps, then the engines.
-constexpr u32 trace_tracks(const Config& c) {
+template <TileConfig C>
+constexpr u32 trace_tracks(const C& c) {
   return static_cast<u32>(threads_per_cta(c)) / 32 + kTraceEngines;
 }
-constexpr u64 trace_bytes(const Config& c, u32 ctas) {
+template <TileConfig C>
+constexpr u64 trace_bytes(const C& c, u32 ctas) {
   return u64{ctas} * trace_tracks(c) * kTraceEvents * sizeof(TraceEvent);
 }
 // First event of a track, in events from the start.
-constexpr u64 trace_track(const Config& c, u32 cta, u32 track) {
+template <TileConfig C>
+constexpr u64 trace_track(const C& c, u32 cta, u32 track) {
   return (u64{cta} * trace_tracks(c) + track) * kTraceEvents;
 }
 

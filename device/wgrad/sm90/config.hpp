@@ -3,9 +3,9 @@
 #pragma once
 
 #include "wgrad/shared/fields.hpp"
-#include "wgrad/shared/operand.hpp"
+#include "wgrad/shared/kernel_config.hpp"
 
-namespace wgrad::shared {
+namespace wgrad::shared::sm90 {
 
 // How the two math warpgroups share the work.
 enum class WarpgroupSplit : u8 {
@@ -74,11 +74,8 @@ struct Config {
 };
 static_assert(visits_every_field<Config>(), "a field that visit_fields does not name");
 
-inline constexpr i32 kWarpgroupThreads = 128;
 inline constexpr i32 kWarpgroupRows = 64;  // M of one wgmma
-inline constexpr i32 kWindowTokens = 16;   // K of one wgmma: what it sums at once
 inline constexpr i32 kWarpRows = 16;       // of a 64-row band: what one warp holds of it
-inline constexpr i32 kOutputBoxBytes = kWarpRows * kSwizzleBytes;
 
 inline constexpr i32 kMathWarpgroups = 2;
 
@@ -103,27 +100,6 @@ constexpr i32 threads_per_cta(const Config& c) {
   return (1 + math_warpgroups(c)) * kWarpgroupThreads;
 }
 
-constexpr bool uses_loader(const Config& c) {
-  return c.a == OperandLayout::kKMajorRagged || c.b == OperandLayout::kKMajorRagged;
-}
-constexpr bool uses_tma(const Config& c) {
-  return c.a != OperandLayout::kKMajorRagged || c.b != OperandLayout::kKMajorRagged;
-}
-
-// The k loop starts at begin rounded down to kTokenAlignment when a K-major box load needs an
-// aligned first byte.
-constexpr bool aligns_first_token(const Config& c) {
-  return c.a == OperandLayout::kKMajor || c.b == OperandLayout::kKMajor;
-}
-// Rows of a K-major stage may have to move before they are multiplied (common/align.cuh).
-constexpr bool moves_rows(const Config& c) {
-  return !is_mn_major(c.a) || !is_mn_major(c.b);
-}
-
-constexpr i32 cluster_ctas(const Config& c) {
-  return c.cluster_m * c.split_k;
-}
-
 // B is shared by multicast only when every stage is filled by the copy engine.
 constexpr bool uses_multicast(const Config& c) {
   return c.cluster_m == 2 && !uses_loader(c);
@@ -142,45 +118,19 @@ constexpr i32 b_box_rows(const Config& c) {
   return uses_multicast(c) && !is_mn_major(c.b) ? c.tile_n / 2 : c.tile_n;
 }
 
-constexpr i32 output_bytes(const Config& c) {
-  return bytes_of(c.output);
-}
-constexpr i32 output_box_columns(const Config& c) {
-  return kSwizzleBytes / output_bytes(c);
-}
-constexpr i32 output_boxes(const Config& c) {
-  return c.tile_n / output_box_columns(c);
+// A warp's 16 rows of 128 bytes.
+constexpr i32 output_box_rows(const Config&) {
+  return kWarpRows;
 }
 
-// split_k: neighbouring boxes of a tile that one CTA of the cluster adds up and writes out; the
-// last ones may have none.
-constexpr i32 boxes_per_cta(const Config& c) {
-  return ceil_div(output_boxes(c), c.split_k);
-}
 // One CTA's FP32 share of a box.
 constexpr i32 box_part_bytes(const Config& c) {
-  return kWarpRows * output_box_columns(c) * static_cast<i32>(sizeof(float));
+  return output_box_rows(c) * output_box_columns(c) * static_cast<i32>(sizeof(float));
 }
 
 // What the other CTAs send to one, into its stages.
 constexpr i32 parts_bytes(const Config& c) {
   return math_warps(c) * (c.split_k - 1) * boxes_per_cta(c) * box_part_bytes(c);
-}
-
-// The copy engine writes whole 16-byte units of a row, also past the end of a map: only this many
-// columns are its.
-constexpr i32 boxed_columns(const Config& c, i32 n) {
-  const i32 unit = 16 / output_bytes(c);
-  return c.partial_columns ? n - n % unit : n;
-}
-
-// FP32 accumulates by bulk reduce-add; 16-bit outputs read the destination, add in FP32 and round
-// once.
-constexpr bool reduces_output(const Config& c) {
-  return c.accumulate && c.output == OutputType::kFp32;
-}
-constexpr bool reads_output(const Config& c) {
-  return c.accumulate && !reduces_output(c);
 }
 
 constexpr bool is_valid(const Config& c) {
@@ -194,11 +144,16 @@ constexpr bool is_valid(const Config& c) {
   const bool tail = c.tail_n % 64 == 0 && c.tail_n >= 0 && c.tail_n < c.tile_n;
   const bool registers = c.split == WarpgroupSplit::kRows || c.tile_n <= 192;
   const bool pair = c.cluster_m == 1 || c.cluster_m == 2;
-  const i32 stages_bytes = c.stages * (c.tile_m + c.tile_n) * c.tile_k * kInputBytes;
+  const u32 stages_bytes = static_cast<u32>(c.stages) * (a_stage_bytes(c) + b_stage_bytes(c));
   const bool shared_tokens = (c.split_k == 2 || c.split_k == 4) && c.cluster_m == 1 &&
                              c.split == WarpgroupSplit::kRows && !uses_loader(c) &&
-                             parts_bytes(c) <= stages_bytes;
+                             static_cast<u32>(parts_bytes(c)) <= stages_bytes;
   return tile && tail && depth && registers && pair && (c.split_k == 1 || shared_tokens);
 }
 
-}  // namespace wgrad::shared
+}  // namespace wgrad::shared::sm90
+
+// The host names one family so far.
+namespace wgrad::shared {
+using namespace sm90;
+}

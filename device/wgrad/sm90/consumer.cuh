@@ -3,9 +3,9 @@
 #pragma once
 
 #include "wgrad/common/align.cuh"
-#include "wgrad/common/tile.cuh"
 #include "wgrad/common/work_queue.cuh"
 #include "wgrad/sm90/epilogue.cuh"
+#include "wgrad/sm90/wgmma_tile.cuh"
 
 namespace wgrad::device {
 
@@ -18,8 +18,8 @@ struct Consumer {
   static constexpr u32 kOwnWarpgroup = 2;    // and one for each warpgroup from here on
   static constexpr i32 kPrefetchLead =
       128 / kConfig.tile_k;  // k blocks before the end of the main loop
-  using A = TileA<kConfig>;
-  using B = TileB<kConfig>;
+  using A = WgmmaTile<TileA<kConfig>, bits_of(kConfig.input)>;
+  using B = WgmmaTile<TileB<kConfig>, bits_of(kConfig.input)>;
 
   const Cta<kConfig>& cta;
   Pipeline<kConfig> pipeline;

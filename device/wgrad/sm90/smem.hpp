@@ -4,7 +4,7 @@
 
 #include "wgrad/sm90/config.hpp"
 
-namespace wgrad::shared {
+namespace wgrad::shared::sm90 {
 
 inline constexpr u32 kBoxAlignment = 1024;      // 128-byte swizzle repeats every 8 rows
 inline constexpr u32 kMaxSharedBytes = 232448;  // opt-in limit of an SM90 block (227 KB)
@@ -12,13 +12,6 @@ inline constexpr u32 kBarrierBytes = 8;
 inline constexpr u32 kWorkSlots = 4;             // tiles between the scheduler and the slowest role
 inline constexpr u32 kWorkBytes = 32;            // one entry of the work queue
 inline constexpr i32 kMaxOrderedExperts = 1024;  // more experts than this run in natural order
-
-constexpr u32 a_stage_bytes(const Config& c) {
-  return static_cast<u32>(c.tile_m * c.tile_k * kInputBytes);
-}
-constexpr u32 b_stage_bytes(const Config& c) {
-  return static_cast<u32>(c.tile_n * c.tile_k * kInputBytes);
-}
 
 // Offsets in bytes from the (kBoxAlignment-aligned) start of dynamic shared memory.
 struct SmemLayout {
@@ -49,7 +42,7 @@ constexpr SmemLayout smem_layout(const Config& c) {
   s.b = s.a + stages * a_stage_bytes(c);
   s.ring = s.b + stages * b_stage_bytes(c);
   s.parts = 0;
-  s.full = s.ring + slots * static_cast<u32>(kOutputBoxBytes);
+  s.full = s.ring + slots * static_cast<u32>(output_box_bytes(c));
   s.empty = s.full + stages * kBarrierBytes;
   s.readback = s.empty + stages * kBarrierBytes;
   s.parts_full = s.readback + slots * kBarrierBytes;
@@ -78,4 +71,4 @@ static_assert(smem_layout(Config{}).b % kBoxAlignment == 0 &&
 // The expert sort borrows the stages before the first load.
 static_assert(static_cast<u32>(kMaxOrderedExperts) * 4u <= 2u * (128u + 64u) * 64u);
 
-}  // namespace wgrad::shared
+}  // namespace wgrad::shared::sm90

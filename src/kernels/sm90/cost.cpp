@@ -86,7 +86,7 @@ TileClocks tile_clocks(const shared::Config& c, const Problem& p, const DeviceSp
   const double tokens = tokens_per_tile(c, p);
   const double m = c.tile_m;
   const double n = mean_width(c, p);
-  const double row = shared::kInputBytes;  // bytes of one token of a row
+  const double row = shared::bits_of(c.input) / 8;  // bytes of one token of a row
   const double bands = m / shared::kWarpgroupRows;
   const double read = bands * (shared::kWarpgroupRows + n) * row;
   TileClocks clocks;
@@ -122,7 +122,7 @@ double tiles_of_a_cta(const shared::Config& c, const Problem& p, const DeviceSpe
 double memory_seconds(const shared::Config& c, const Problem& p) {
   const auto m = static_cast<double>(p.m);
   const auto n = static_cast<double>(p.n);
-  const double inputs = (m + n) * static_cast<double>(p.tokens) * shared::kInputBytes;
+  const double inputs = (m + n) * static_cast<double>(p.tokens) * shared::bits_of(c.input) / 8;
   const double outputs = m * n * static_cast<double>(p.experts) * shared::output_bytes(c);
   return (inputs + outputs * (p.accumulate ? 2 : 1)) / kMemoryBytesPerSecond;
 }
