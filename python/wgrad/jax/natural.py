@@ -1,0 +1,121 @@
+"""The natural spelling for JAX: new arrays, or a given one updated in place."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from .. import _core
+from .._options import options as _options
+from .dense import dense
+from .statement import Statement, checked, stand_in
+
+
+def grouped_wgrad(
+    x: Any,
+    dy: Any,
+    offsets: Any,
+    out: Any = None,
+    accumulate: bool = False,
+    *,
+    out_dtype: Any = None,
+    acc_dtype: Any = None,
+    mma_tiler_mn: tuple[int, int] = (256, 256),
+    cluster_shape_mn: tuple[int, int] | None = None,
+    backend: str | None = None,
+    sm_limit: int | None = None,
+) -> jax.Array:
+    """Weight gradient of every expert: ``x[begin:end].T @ dy[begin:end]``, as a new array.
+
+    Works eagerly and under ``jax.jit``, ``jax.grad`` (reverse mode), ``jax.checkpoint``,
+    ``lax.scan``, ``jax.vmap`` (one call after another) and ``jax.shard_map``. Where jit partitions
+    it by itself, it follows shardings of M, N and the tokens without gathering an operand; partial
+    sums over tokens are added up in float32.
+
+    Args:
+        x: (T, M) activations, tokens sorted by expert; bfloat16 or float16.
+        dy: (T, N) gradients of the layer's output, of x's dtype.
+        offsets: (E,) int32, the cumulative ends of the experts. Rows past the last are never read.
+        out: an (E, M, N) array. Its memory becomes the result's where it is donated to the jitted
+            function, or computed in it and used no more; otherwise XLA copies it, and it keeps its
+            values.
+        accumulate: the result is ``out`` plus the gradients, added in float32. False: the gradients
+            alone; ``out`` then says dtype and memory. Without ``out`` nothing is added to.
+        out_dtype: bfloat16, float16 or float32. Default: out's dtype, else x's.
+        acc_dtype: float32, nothing else.
+        mma_tiler_mn, cluster_shape_mn: the GPU kernel's tile; by default wgrad chooses.
+        backend: None: the first that supports the problem.
+        sm_limit: most multiprocessors of a GPU that the kernel may occupy; must be None on a CPU.
+
+    Returns:
+        (E, M, N) array: zeros for an expert without tokens, or ``out``'s part unchanged.
+
+    Raises:
+        ValueError: a bad argument, by name, while it is traced. Offsets that decrease, are negative
+            or exceed T: on a CPU when it runs; a GPU touches no foreign memory then, and
+            ``device_fault()`` tells.
+        RuntimeError: the platform cannot run it.
+    """
+    x, dy, offsets = (jnp.asarray(each) for each in (x, dy, offsets))
+    out = None if out is None else jnp.asarray(out)
+    chosen = _options(
+        mma_tiler_mn,
+        cluster_shape_mn,
+        None,
+        "tensor2d",
+        accumulate,
+        out_dtype,
+        acc_dtype,
+        None,
+        False,
+        backend,
+        False,
+        sm_limit,
+        True,
+    )
+    statement = checked(
+        _core.Api.NATURAL,
+        chosen,
+        False,
+        backend,
+        sm_limit,
+        a=stand_in(x),
+        b=stand_in(dy),
+        offsets=stand_in(offsets),
+        wgrad=None if out is None else stand_in(out),
+    )
+    return _differentiable(statement, x, dy, offsets, out)
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(0,))
+def _differentiable(
+    statement: Statement, x: jax.Array, dy: jax.Array, offsets: jax.Array, out: jax.Array | None
+) -> jax.Array:
+    return dense(statement, x, dy, offsets, *(() if out is None else (out,)))
+
+
+def _forward(
+    statement: Statement, x: jax.Array, dy: jax.Array, offsets: jax.Array, out: jax.Array | None
+) -> tuple[jax.Array, tuple[jax.Array, jax.Array, jax.Array, bool]]:
+    return _differentiable(statement, x, dy, offsets, out), (x, dy, offsets, out is not None)
+
+
+def _backward(
+    statement: Statement, saved: tuple[jax.Array, jax.Array, jax.Array, bool], cotangent: jax.Array
+) -> tuple[jax.Array, jax.Array, None, jax.Array | None]:
+    """The operation is linear in x, in dy and in out."""
+    x, dy, offsets, has_out = saved
+    sizes = jnp.diff(offsets, prepend=jnp.zeros_like(offsets, shape=1))
+    by_weight = cotangent.astype(x.dtype)
+    dx = jax.lax.ragged_dot(dy, by_weight.swapaxes(1, 2), sizes, preferred_element_type=x.dtype)
+    ddy = jax.lax.ragged_dot(x, by_weight, sizes, preferred_element_type=dy.dtype)
+    if not has_out:
+        return dx, ddy, None, None
+    accumulates = statement.fields["accumulate"]
+    return dx, ddy, None, cotangent if accumulates else jnp.zeros_like(cotangent)
+
+
+_differentiable.defvjp(_forward, _backward)

@@ -1,0 +1,126 @@
+"""What is static of a call, checked as every other front end's, and stated for the custom call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import numpy as np
+
+from .. import _core
+
+#: The tensors of a call, in the order of ``_core.describe``.
+_TENSORS = (
+    *("a", "b", "sfa", "sfb", "offsets", "wgrad", "wgrad_ptrs"),
+    *("global_scale_a", "global_scale_b"),
+)
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A call but for its arrays. Hashable, so that JAX can keep compiled programs by it."""
+
+    shape: tuple[int, int, int]  #: (E, M, N)
+    dtype: str  #: of the output
+    items: tuple[tuple[str, Any], ...] = field(repr=False)  #: attributes of the custom call
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """A copy of the attributes, by name."""
+        return dict(self.items)
+
+    @property
+    def for_xla(self) -> dict[str, Any]:
+        """The attributes as XLA is given them, with a key that tells statements apart."""
+        typed = {name: _typed(value) for name, value in self.items}
+        return typed | {"key": " ".join(f"{name}={value}" for name, value in self.items)}
+
+    @property
+    def inputs(self) -> int:
+        """Arrays that are read, but for a table of addresses: a, b, offsets and scale factors."""
+        fields = self.fields
+        return 3 + 2 * bool(fields["scale_dtype"]) + 2 * fields["global_scale"]
+
+    @property
+    def divisible(self) -> bool:
+        """Whether tokens and features can be divided: scale factors and ragged blocks cannot."""
+        return self.inputs == 3 and self.fields["input_order"] == "tensor2d"
+
+
+def _typed(value: Any) -> Any:
+    if isinstance(value, bool):
+        return np.bool_(value)
+    return np.int64(value) if isinstance(value, int) else value
+
+
+def stand_in(array: Any) -> Any:
+    """A numpy array of the shape and dtype of `array` for `_core` to read, over memory of one
+    element: no element of it may be touched.
+    """
+    dtype = np.dtype(array.dtype)
+    strides = np.cumprod((dtype.itemsize, *array.shape[:0:-1]), dtype=np.int64)[::-1]
+    memory = np.empty(4096, np.uint8)[: dtype.itemsize].view(dtype)
+    return np.lib.stride_tricks.as_strided(memory, array.shape, [int(each) for each in strides])
+
+
+def checked(
+    api: _core.Api,
+    options: _core.Options,
+    pointers: bool,
+    backend: str | None,
+    sm_limit: int | None,
+    **tensors: Any,
+) -> Statement:
+    """The Statement of a call with tensors like `tensors`, by the names of ``_core.describe``;
+    `options` hold `backend` and `sm_limit` too.
+
+    Raises:
+        ValueError: tensors that do not fit together, or a problem that no device computes.
+        RuntimeError: the platform that JAX uses lacks what it takes.
+    """
+    views = [tensors.get(name) for name in _TENSORS]
+    contract = _core.describe(api, *views, options, pointers)  # type: ignore[call-arg, arg-type]
+    _require(contract, api)
+    fields = _fields(contract.problem) | {"backend": backend or "", "sm_limit": sm_limit or 0}
+    return Statement(contract.wgrad_shape, contract.wgrad_dtype, tuple(fields.items()))
+
+
+def _require(contract: _core.Contract, api: _core.Api) -> None:
+    if jax.default_backend() != "gpu":
+        return contract.require_support(api)
+    support = contract.support(api, _core.cuda_device(jax.local_devices()[0].local_hardware_id or 0))
+    if not support:
+        bad = any(reason.bad_argument for reason in support.reasons)
+        error = (_core.ValueError if bad else _core.RuntimeError)(f"wgrad: {support}")
+        error.reasons = tuple(support.reasons)
+        raise error
+
+
+def _fields(problem: _core.Problem) -> dict[str, Any]:
+    """Those of the problem, as python/jax_ffi/attributes.cpp reads them."""
+    scaled = problem.scale_dtype is not None
+    tile_m, tile_n = problem.mma_tiler_mn
+    cluster_m, cluster_n = problem.cluster_shape_mn or (0, 0)
+    return {
+        "experts": problem.experts,
+        "m": problem.m,
+        "n": problem.n,
+        "tokens": problem.tokens,
+        "a_dtype": problem.a_dtype,
+        "b_dtype": problem.b_dtype,
+        "a_major": problem.a_major,
+        "b_major": problem.b_major,
+        "input_order": problem.input_order,
+        "scale_dtype": problem.scale_dtype or "",
+        "sf_vec_size": (problem.sf_vec_size or 0) if scaled else 0,
+        "scale_layout": problem.scale_layout if scaled else "swizzled",
+        "global_scale": bool(problem.global_scale),
+        "wgrad_dtype": problem.wgrad_dtype,
+        "output_mode": problem.output_mode,
+        "accumulate": problem.accumulate,
+        "tile_m": tile_m,
+        "tile_n": tile_n,
+        "cluster_m": cluster_m,
+        "cluster_n": cluster_n,
+    }
