@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from . import _core
@@ -14,6 +15,32 @@ ALIGNMENT = 16
 def is_torch(tensor: Any) -> bool:
     """Whether `tensor` is a torch tensor, without importing torch."""
     return hasattr(tensor, "data_ptr") and hasattr(tensor, "requires_grad")
+
+
+_recorders: dict[type, Any] = {}  # torch._C of torch's tensor types, None of all others
+
+
+def is_traced(tensor: Any) -> bool:
+    """Whether torch records a graph that outlives this call of a torch tensor: its memory would be
+    baked in, and what is written to others forgotten."""
+    kind = type(tensor)
+    if kind not in _recorders:
+        _recorders[kind] = sys.modules["torch"]._C if is_torch(tensor) else None
+    core = _recorders[kind]
+    if core is None:
+        return False
+    traced: bool = core._len_torch_dispatch_stack() > 0 or core._get_tracing_state() is not None
+    return traced
+
+
+def refuse_traced(tensor: Any, function: str) -> None:
+    """Refuses a function that no operator stands for, while torch records a graph."""
+    if is_traced(tensor):
+        raise _core.RuntimeError(
+            f"wgrad: {function} is called and torch records a graph (torch.jit.trace, make_fx, or a "
+            "dispatch mode), which would keep this call's memory; it must be grouped_wgrad, which "
+            "becomes an operator there"
+        )
 
 
 def new_output(

@@ -6,7 +6,7 @@ from typing import Any
 
 from . import _core, cache
 from ._options import options
-from ._tensors import new_output
+from ._tensors import is_traced, new_output
 from .quantize import Quantized, packed, unwrap
 
 
@@ -85,6 +85,10 @@ def grouped_wgrad(
         x, dy, x_scale, dy_scale, x_global_scale, dy_global_scale, compact_scales = unwrap(
             x, dy, x_scale, dy_scale, x_global_scale, dy_global_scale, compact_scales
         )
+    if is_traced(x):
+        from .recorded import record
+
+        return record(dict(locals()))
     chosen = options(
         mma_tiler_mn,
         cluster_shape_mn,

@@ -10,7 +10,7 @@ from . import _core
 from ._options import options, pair, whole
 from ._overlap import default_sm_limit
 from ._refusals import refuse, shown
-from ._tensors import ALIGNMENT
+from ._tensors import ALIGNMENT, refuse_traced
 
 _MODES = (
     "either sample_wgrad for dense mode, or num_experts, wgrad_shape and wgrad_dtype for discrete "
@@ -208,6 +208,7 @@ class GroupedGemmWgrad:
             RuntimeError: compile() was not called.
             ValueError: tensors that differ from the samples in more than T, or both outputs.
         """
+        refuse_traced(a_tensor, "execute()")
         if descriptor_workspace is None:
             descriptor_workspace = workspace
         elif workspace is not None and workspace is not descriptor_workspace:

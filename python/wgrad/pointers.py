@@ -6,7 +6,7 @@ from typing import Any
 
 from . import _core
 from ._refusals import refuse
-from ._tensors import ALIGNMENT
+from ._tensors import ALIGNMENT, refuse_traced
 
 _ITEM_BYTES = {"bfloat16": 2, "float16": 2, "float32": 4}
 
@@ -31,6 +31,7 @@ def wgrad_expert_ptrs(wgrad_tensor: Any, current_stream: Any = None) -> Any:
             torch's; a torch tensor that requires grad while gradients are recorded.
     """
     name = "wgrad_tensor"
+    refuse_traced(wgrad_tensor, "wgrad_expert_ptrs")
     view = _core.read_tensor(wgrad_tensor, name)
     if view.rank == 3 and view.shape[0] == 0:
         return _empty_table(wgrad_tensor, view)

@@ -9,7 +9,7 @@ from . import _core
 from ._options import flag, whole
 from ._dtypes import dtype_name
 from ._refusals import refuse
-from ._tensors import is_torch, numpy_dtype
+from ._tensors import is_torch, numpy_dtype, refuse_traced
 
 _SCALE_DTYPES = {"mxfp8": "float8_e8m0fnu", "mxfp4": "float8_e8m0fnu", "nvfp4": "float8_e4m3fn"}
 
@@ -65,6 +65,7 @@ def quantize(
         ValueError: offsets that decrease or exceed T; an FP4 expert that begins at an odd token; a
             format, element or shape that is none of the above.
     """
+    refuse_traced(x, "quantize")
     if format not in tuple(_SCALE_DTYPES):
         raise refuse("format", repr(format), "'mxfp8', 'mxfp4' or 'nvfp4'")
     compact = flag(compact, "compact")
@@ -191,6 +192,7 @@ def swizzle_scales(scales: Any, offsets: Any, sf_vec_size: int, *, padding: int 
     Raises:
         ValueError: fewer columns than the offsets need.
     """
+    refuse_traced(scales, "swizzle_scales")
     data = _as_bytes(scales)
     if data.ndim != 2 or data.shape[0] == 0:
         raise refuse("scales", f"of shape {data.shape}", "2-D, (rows, cols), rows 1 or more")
@@ -212,6 +214,7 @@ def unswizzle_scales(scales: Any, rows: int, offsets: Any, sf_vec_size: int) -> 
     Raises:
         ValueError: fewer scale factors than the offsets need.
     """
+    refuse_traced(scales, "unswizzle_scales")
     vec_size = _whole(sf_vec_size, "sf_vec_size", 1, 128)
     rows = _whole(rows, "rows", 1, 2**31 - 1)
     data = _as_bytes(scales)

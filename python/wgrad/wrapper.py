@@ -8,7 +8,7 @@ from . import _core, cache
 from ._options import options, whole
 from ._overlap import default_sm_limit
 from ._refusals import refuse, shown
-from ._tensors import new_output
+from ._tensors import new_output, refuse_traced
 from .operator import GroupedGemmWgrad, GroupedGemmWgradSm100, WGradInputOrder
 from .tuple_dict import TupleDict, register_pytrees
 
@@ -77,6 +77,7 @@ def grouped_gemm_wgrad_wrapper_sm100(
         raise _unknown("output_mode", output_mode, "'dense' or 'discrete'")
     if output_mode == "dense" and wgrad_ptrs is not None:
         raise refuse("wgrad_ptrs", "given", "None: dense output_mode forbids wgrad_ptrs")
+    refuse_traced(a_tensor, "grouped_gemm_wgrad_wrapper_sm100")
     sm_limit = default_sm_limit(sm_limit, a_tensor, "a_tensor")
     choices = (
         mma_tiler_mn,

@@ -12,7 +12,7 @@ from .._refusals import refuse
 from . import _main_grad, _operators
 from ._checks import check_layer
 from ._delay import DelayedGradients, Job, require_leaves
-from ._matmul import Matmul, grouped_matmul
+from ._matmul import Matmul, bias_rows, grouped_matmul
 from ._tracing import is_recorded
 from ._weight_gradient import bias_gradient, compute, compute_into, in_rows, stack
 
@@ -250,9 +250,7 @@ class _AddBias(torch.autograd.Function):
     def forward(ctx, y, bias, offsets):  # type: ignore[no-untyped-def]
         ctx.save_for_backward(offsets)
         ctx.dtype = bias.dtype
-        tokens = torch.arange(y.shape[0], dtype=torch.int32, device=y.device)
-        expert = torch.searchsorted(offsets, tokens, right=True).clamp_(max=bias.shape[0] - 1)
-        return y + bias.to(y.dtype).index_select(0, expert)
+        return y + bias_rows(bias, offsets, y)
 
     @staticmethod
     def backward(ctx, dy):  # type: ignore[no-untyped-def]

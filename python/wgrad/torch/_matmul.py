@@ -37,6 +37,16 @@ def loop(x: torch.Tensor, weight: torch.Tensor, offsets: torch.Tensor) -> torch.
     return y
 
 
+def bias_rows(
+    bias: torch.Tensor, offsets: torch.Tensor, y: torch.Tensor
+) -> torch.Tensor:
+    """For each row of `y` the bias (E, N) of its expert, in y's dtype; past the last offset the
+    last one's."""
+    tokens = torch.arange(y.shape[0], dtype=torch.int32, device=y.device)
+    expert = torch.searchsorted(offsets, tokens, right=True).clamp_(max=bias.shape[0] - 1)
+    return bias.to(y.dtype).index_select(0, expert)
+
+
 #: torch's own, whatever patch_torch_grouped_mm puts in its place later.
 _original = getattr(torch, "_grouped_mm", None)
 

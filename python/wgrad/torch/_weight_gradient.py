@@ -43,7 +43,10 @@ def compute_into(
     if transposed:
         outs = [out.transpose(-2, -1) for out in outs]
     if is_recorded(x, dy):
-        torch.ops.wgrad.expert_wgrad_out(a, b, offsets, list(outs), accumulate, sm_limit)
+        if outs[0].ndim == 3:
+            torch.ops.wgrad.expert_wgrad_out(a, b, offsets, outs[0], accumulate, sm_limit)
+        else:
+            torch.ops.wgrad.expert_wgrad_outs(a, b, offsets, list(outs), accumulate, sm_limit)
         return
     out = outs[0] if outs[0].ndim == 3 else stack(outs)
     grouped_wgrad(
