@@ -151,6 +151,8 @@ struct NamedBarrier {
   std::uint32_t count = 0;
   std::uint32_t arrived = 0;
   std::uint64_t generation = 0;
+  bool any = false;     // of those who have come
+  bool result = false;  // of the last meeting
   std::unique_ptr<Gate> gate;
   std::vector<Thread*> waiting;
 };

@@ -53,7 +53,7 @@ void check(const TensorMapFields& f) {
 }  // namespace
 
 std::uint32_t element_bytes(Element element) noexcept {
-  return element == Element::kFp32 ? 4 : 2;
+  return element == Element::kFp32 ? 4 : element == Element::kByte ? 1 : 2;
 }
 
 std::uint32_t swizzle_bytes(Swizzle swizzle) noexcept {
@@ -81,9 +81,9 @@ shared::TensorMap encode(const shared::TensorMapRecipe& recipe, std::uint64_t ba
   TensorMapFields f;
   f.base = base;
   f.rank = recipe.rank;
-  f.element = recipe.element == shared::MapElement::kFp32   ? Element::kFp32
-              : recipe.element == shared::MapElement::kBf16 ? Element::kBf16
-                                                            : Element::kFp16;
+  constexpr Element kElements[] = {Element::kBf16, Element::kFp16, Element::kFp32, Element::kByte};
+  f.element = kElements[static_cast<std::size_t>(recipe.element)];
+  f.swizzle = recipe.is_plain ? Swizzle::kNone : Swizzle::k128;
   std::copy_n(recipe.dims, 5, f.dims.begin());
   std::copy_n(recipe.strides, 4, f.strides.begin());
   std::copy_n(recipe.box, 5, f.box.begin());

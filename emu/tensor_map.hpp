@@ -10,7 +10,7 @@
 
 namespace wgrad::emu {
 
-enum class Element : std::uint8_t { kBf16, kFp16, kFp32 };
+enum class Element : std::uint8_t { kBf16, kFp16, kFp32, kByte };
 enum class Swizzle : std::uint8_t { kNone, k32, k64, k128 };
 enum class Fill : std::uint8_t { kZero, kNan };
 

@@ -24,6 +24,7 @@ void meet(Thread& thread, NamedBarrier& barrier, std::uint32_t needed, Wait wait
   } else {
     barrier.arrived = 0;
     barrier.count = 0;
+    barrier.result = std::exchange(barrier.any, false);
     ++barrier.generation;
     barrier.gate->publish();
     cluster.wake_all(barrier.waiting);
@@ -132,6 +133,11 @@ void cta_sync() {
 }
 
 void named_sync(std::uint32_t index, std::uint32_t count) {
+  named_any(index, count, false);
+}
+
+// The result stays: nobody can complete the next meeting before all have left this one.
+bool named_any(std::uint32_t index, std::uint32_t count, bool value) {
   Thread& thread = me();
   thread.cluster->checkpoint(thread);
   if (index > 15 || count == 0 || count % kWarpThreads != 0 ||
@@ -146,7 +152,9 @@ void named_sync(std::uint32_t index, std::uint32_t count) {
                                  barrier.count));
   }
   barrier.count = count;
+  barrier.any = barrier.any || value;
   meet(thread, barrier, count, {WaitKind::kNamed, index, 0});
+  return barrier.result;
 }
 
 void cluster_sync() {

@@ -38,10 +38,12 @@ constexpr int kCuMaxDynamicSharedSizeBytes = 8;
 constexpr int kCuClusterDimension = 4;
 constexpr int kCuProgrammaticStreamSerialization = 6;
 // CUtensorMapDataType, -Interleave, -Swizzle, -L2promotion, -FloatOOBfill
+constexpr int kCuUint8 = 0;
 constexpr int kCuFloat16 = 6;
 constexpr int kCuFloat32 = 7;
 constexpr int kCuBfloat16 = 9;
 constexpr int kCuInterleaveNone = 0;
+constexpr int kCuSwizzleNone = 0;
 constexpr int kCuSwizzle128B = 3;
 constexpr int kCuL2Promotion256B = 3;
 constexpr int kCuFillNone = 0;

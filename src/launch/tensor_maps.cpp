@@ -16,6 +16,8 @@ int data_type(shared::MapElement element) {
       return kCuFloat16;
     case shared::MapElement::kFp32:
       return kCuFloat32;
+    case shared::MapElement::kByte:
+      return kCuUint8;
     default:
       return kCuBfloat16;
   }
@@ -35,10 +37,10 @@ shared::TensorMap encode(const DriverApi& api, const shared::TensorMapRecipe& re
   std::copy(std::begin(recipe.strides), std::end(recipe.strides), strides.begin());
   // NOLINTNEXTLINE(performance-no-int-to-ptr): device addresses are integers here
   void* pointer = reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
-  const CuResult result =
-      api.tensor_map_encode(&map, data_type(recipe.element), recipe.rank, pointer, dims.data(),
-                            strides.data(), recipe.box, kElementStrides.data(), kCuInterleaveNone,
-                            kCuSwizzle128B, kCuL2Promotion256B, kCuFillNone);
+  const CuResult result = api.tensor_map_encode(
+      &map, data_type(recipe.element), recipe.rank, pointer, dims.data(), strides.data(),
+      recipe.box, kElementStrides.data(), kCuInterleaveNone,
+      recipe.is_plain ? kCuSwizzleNone : kCuSwizzle128B, kCuL2Promotion256B, kCuFillNone);
   if (result != kCuSuccess) {
     check(
         api, result,

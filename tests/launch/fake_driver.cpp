@@ -164,11 +164,12 @@ CuResult FakeFunctions::tensor_map_encode(shared::TensorMap* map, int type, std:
                                           const std::uint32_t* element_strides, int interleave,
                                           int swizzle, int promotion, int fill) {
   const auto base = reinterpret_cast<std::uint64_t>(address);
-  const bool modes = interleave == kCuInterleaveNone && swizzle == kCuSwizzle128B &&
+  const bool modes = interleave == kCuInterleaveNone &&
+                     (swizzle == kCuSwizzle128B || type == kCuUint8) &&
                      promotion == kCuL2Promotion256B && fill == kCuFillNone;
   const bool dense = std::all_of(element_strides, element_strides + rank,
                                  [](std::uint32_t stride) { return stride == 1; });
-  const std::uint32_t element = type == kCuFloat32 ? 4 : 2;
+  const std::uint32_t element = type == kCuFloat32 ? 4 : type == kCuUint8 ? 1 : 2;
   if (!modes || !dense || !is_encodable(base, rank, dims, strides, box, element)) return 1;
   return call("tensor_map_encode", [&] {
     const std::lock_guard lock(fake->mutex_);

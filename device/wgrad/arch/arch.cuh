@@ -3,6 +3,7 @@
 // and signatures.
 #pragma once
 
+#include "wgrad/shared/element.hpp"
 #include "wgrad/shared/operand.hpp"
 #include "wgrad/shared/params.hpp"
 
@@ -19,6 +20,7 @@ using namespace wgrad::shared;
 #include "wgrad/arch/ptx/matrix.cuh"
 #include "wgrad/arch/ptx/mbarrier.cuh"
 #include "wgrad/arch/ptx/memory.cuh"
+#include "wgrad/arch/ptx/packed.cuh"
 #include "wgrad/arch/ptx/registers.cuh"
 #include "wgrad/arch/ptx/threads.cuh"
 #include "wgrad/arch/ptx/tma_load.cuh"

@@ -41,6 +41,7 @@ struct Scheduler {
   TileSource<kConfig> source;
   WorkQueue<kConfig> queue;
   u32 position = 0;
+  arch::Chunk extra{};
 
   WGRAD_DEVICE explicit Scheduler(const Cta<kConfig>& c) : cta(c), source(c), queue{c.smem} {}
 
@@ -50,7 +51,7 @@ struct Scheduler {
   }
 
   // False: a tile of which nothing is stored.
-  WGRAD_DEVICE bool look_up(u32 index, Work& w) const {
+  WGRAD_DEVICE bool look_up(u32 index, Work& w) {
     const KernelParams& p = cta.params;
     const TileCoord tile = tile_at(cta.grid, index);
     const i32 expert = expert_at(cta, tile.slot);
@@ -61,6 +62,7 @@ struct Scheduler {
     w.blocks = block_count<kConfig>(p, w.tokens);
     w.position = position;
     w.address = expert_address<kConfig>(p, expert);
+    if constexpr (TileExtra<kConfig>::kAny) extra = TileExtra<kConfig>::look_up(cta, expert, w);
     if (kConfig.output_mode == OutputMode::kDiscrete && !is_storable(w.address)) return false;
     return w.blocks > 0 || !kConfig.accumulate;
   }
@@ -80,7 +82,7 @@ struct Scheduler {
     for (u32 index = source.take(); index < tiles; index = source.take()) {
       if (look_up(index, w)) {
         take_share(w);
-        queue.push(w);
+        queue.push(w, extra);
         position = (position + u32(w.blocks)) % (2 * u32(kConfig.stages));
         return true;
       }

@@ -15,6 +15,14 @@ struct Work {
   u64 address;   // of the expert's output
 };
 
+// What a family tells its roles of a tile beyond Work, if anything: 16 bytes that the scheduler
+// looks up (`look_up(cta, expert, work)`) and leaves kOffset bytes into shared memory.
+template <KernelConfig auto kConfig>
+struct TileExtra {
+  static constexpr bool kAny = false;
+  static constexpr u32 kOffset = 0, kBytes = 16;
+};
+
 // What a CTA knows for its whole life.
 template <KernelConfig auto kConfig>
 struct Cta {

@@ -9,10 +9,8 @@ namespace wgrad::device {
 template <KernelConfig auto kConfig>
 struct WorkQueue {
   static constexpr auto kSmem = smem_layout(kConfig);
-  static constexpr u32 kWarps = kWarpgroupThreads / 32;
-  // The producer's thread, or its loader warps; the math warps that compute the tile.
-  static constexpr u32 kReaders =
-      (uses_loader(kConfig) ? kWarps : 1) + u32(warpgroups_per_tile(kConfig)) * kWarps;
+  static constexpr u32 kReaders = u32(queue_readers(kConfig));
+  static constexpr bool kHasExtra = TileExtra<kConfig>::kAny;
 
   u32 base = 0;  // start of dynamic shared memory
   RingCursor<kWorkSlots> at{};
@@ -29,12 +27,13 @@ struct WorkQueue {
     }
   }
 
-  // The scheduler.
-  WGRAD_DEVICE void push(const Work& w) {
+  // The scheduler. `extra`: what TileExtra has to say, if anything.
+  WGRAD_DEVICE void push(const Work& w, const arch::Chunk& extra = {}) {
     arch::barrier_wait(empty(at.slot), at.parity ^ 1);  // the first pass finds every slot empty
     arch::store_shared(entry(), {{u32(w.m0), u32(w.n0), u32(w.tokens.begin), u32(w.tokens.end)}});
     arch::store_shared(entry() + 16,
                        {{u32(w.blocks), w.position, u32(w.address), u32(w.address >> 32)}});
+    if constexpr (kHasExtra) arch::store_shared(extra_entry(), extra);
     arch::barrier_arrive(full(at.slot));
     at.advance();
   }
@@ -49,6 +48,9 @@ struct WorkQueue {
     const arch::Chunk place = arch::load_shared(entry()), what = arch::load_shared(entry() + 16);
     return {i32(place.word[0]), i32(place.word[1]), {i32(place.word[2]), i32(place.word[3])},
             i32(what.word[0]),  what.word[1],       u64{what.word[3]} << 32 | what.word[2]};
+  }
+  WGRAD_DEVICE u32 extra_entry() const {
+    return base + TileExtra<kConfig>::kOffset + at.slot * TileExtra<kConfig>::kBytes;
   }
   // One thread that reads alone; all lanes of a warp that reads together.
   WGRAD_DEVICE void let_go() const { arch::barrier_arrive(empty(at.slot)); }

@@ -1,20 +1,21 @@
 // Tensor maps as plain data: what to pass to cuTensorMapEncodeTiled for each operand. All use
-// interleave NONE, swizzle 128B, L2 promotion 256B, zero fill (FLOAT_OOB_FILL_NONE) and element
-// strides of 1.
+// interleave NONE, swizzle 128B unless stated, L2 promotion 256B, zero fill (FLOAT_OOB_FILL_NONE)
+// and element strides of 1.
 #pragma once
 
 #include "wgrad/shared/kernel_config.hpp"
 
 namespace wgrad::shared {
 
-enum class MapElement : u8 { kBf16, kFp16, kFp32 };
+enum class MapElement : u8 { kBf16, kFp16, kFp32, kByte };
 
 struct TensorMapRecipe {
   u32 rank;  // 0: this operand needs no map
   MapElement element;
-  u64 dims[5];     // elements, innermost first
-  u64 strides[4];  // bytes, of dims 1..rank-1
-  u32 box[5];      // elements
+  u64 dims[5];            // elements, innermost first
+  u64 strides[4];         // bytes, of dims 1..rank-1
+  u32 box[5];             // elements
+  bool is_plain = false;  // no swizzle: rows of the box follow each other
 };
 
 // Ragged bound (docs/notes): the token coordinate leaves its dimension, kRaggedTokens, exactly at

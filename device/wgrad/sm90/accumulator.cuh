@@ -10,7 +10,7 @@
 
 namespace wgrad::device {
 
-template <Config kConfig>
+template <auto kConfig>
 struct Accumulators {
   static constexpr u32 kBands = u32(bands_per_warpgroup(kConfig));
   static constexpr u32 kCount = u32(kConfig.tile_n) / 2;
@@ -99,7 +99,7 @@ WGRAD_DEVICE void write_box_32(u32 box, const float (&d)[kCount]) {
   }
 }
 
-template <Config kConfig, u32 kBox, u32 kCount>
+template <auto kConfig, u32 kBox, u32 kCount>
 WGRAD_DEVICE void write_box(u32 box, const float (&d)[kCount]) {
   if constexpr (kConfig.output == OutputType::kFp32) {
     write_box_32<kBox>(box, d);

@@ -89,6 +89,12 @@ constexpr i32 math_warps(const Config& c) {
 constexpr i32 warpgroups_per_tile(const Config& c) {
   return c.split == WarpgroupSplit::kRows ? kMathWarpgroups : 1;
 }
+// Who reads an entry of the work queue: the producer's thread, or its loader warps; the math warps
+// that compute the tile.
+constexpr i32 queue_readers(const Config& c) {
+  return (uses_loader(c) ? kWarpgroupThreads / 32 : 1) +
+         warpgroups_per_tile(c) * (kWarpgroupThreads / 32);
+}
 // Tiles that a CTA computes side by side.
 constexpr i32 tiles_at_once(const Config& c) {
   return kMathWarpgroups / warpgroups_per_tile(c);

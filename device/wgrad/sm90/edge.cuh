@@ -7,7 +7,7 @@
 
 namespace wgrad::device {
 
-template <Config kConfig>
+template <auto kConfig>
 WGRAD_DEVICE void store_element(u64 address, float value) {
   if constexpr (kConfig.output == OutputType::kFp32) {
     if constexpr (kConfig.accumulate) value += arch::load_output_f32(address);
@@ -22,7 +22,7 @@ WGRAD_DEVICE void store_element(u64 address, float value) {
 
 // A warp: its 16 rows from `row` on. The edge's columns lie in one 8-column group of the
 // accumulator, since `first` is a multiple of 16 bytes and less than 16 bytes follow.
-template <Config kConfig, u32 kCount>
+template <auto kConfig, u32 kCount>
 WGRAD_DEVICE void write_edge(const KernelParams& p, const Work& w, i32 row,
                              const float (&d)[kCount]) {
   const i32 first = boxed_columns(kConfig, p.n);

@@ -12,7 +12,7 @@
 
 namespace wgrad::device {
 
-template <Config kConfig>
+template <auto kConfig>
 struct Epilogue {
   static constexpr i32 kBands = bands_per_warpgroup(kConfig);
   static constexpr i32 kBoxes = output_boxes(kConfig);  // of one band

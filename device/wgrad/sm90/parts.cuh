@@ -20,7 +20,7 @@
 
 namespace wgrad::device {
 
-template <Config kConfig>
+template <auto kConfig>
 struct Parts {
   static constexpr SmemLayout kSmem = smem_layout(kConfig);
   static constexpr u32 kCtas = u32(kConfig.split_k);

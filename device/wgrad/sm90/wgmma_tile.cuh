@@ -8,7 +8,7 @@
 namespace wgrad::device {
 
 // wgmmas along K of a stage.
-template <Config kConfig>
+template <KernelConfig auto kConfig>
 inline constexpr u32 kSteps = u32(kConfig.tile_k / kWindowTokens);
 
 // `group`: bytes between groups of 8 rows (K-major) or 8 tokens (MN-major). `columns`: bytes

@@ -29,6 +29,9 @@ WGRAD_DEVICE void load_box(u32 target, const TensorMap& map, u32 barrier, const 
   static_assert(kRank == 2 || kRank == 4 || kRank == 5);
   emu::load_box(target, map, barrier, x.c, kRank, 0);
 }
+WGRAD_DEVICE void load_bytes(u32 target, u64 source, u32 bytes, u32 barrier) {
+  emu::load_bytes(target, source, bytes, barrier);
+}
 template <u32 kRank>
 WGRAD_DEVICE void load_box_multicast(u32 target, const TensorMap& map, u32 barrier, const Coord& x,
                                      u16 cta_mask) {

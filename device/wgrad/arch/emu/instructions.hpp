@@ -21,6 +21,7 @@ std::uint32_t clock();
 std::uint64_t timer_nanoseconds();
 void cta_sync();
 void named_sync(std::uint32_t barrier, std::uint32_t count);
+bool named_any(std::uint32_t barrier, std::uint32_t count, bool value);
 void cluster_sync();
 void warp_sync();
 std::uint32_t shuffle(std::uint32_t value, std::uint32_t source_lane);

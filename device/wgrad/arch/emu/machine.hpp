@@ -6,5 +6,6 @@
 #include "wgrad/arch/emu/copies.hpp"
 #include "wgrad/arch/emu/matrix.hpp"
 #include "wgrad/arch/emu/memory.hpp"
+#include "wgrad/arch/emu/packed.hpp"
 #include "wgrad/arch/emu/threads.hpp"
 #include "wgrad/arch/emu/wgmma.hpp"

@@ -63,6 +63,13 @@ WGRAD_DEVICE u32 load_shared_u16(u32 address) {
   return shared_value<u16>(address);
 }
 
+WGRAD_DEVICE u32 load_shared_u8(u32 address) {
+  return shared_value<u8>(address);
+}
+
+WGRAD_DEVICE u32 load_global_u8(u64 address) {
+  return global_value<u8>(address);
+}
 WGRAD_DEVICE i32 load_global_i32(u64 address) {
   return global_value<i32>(address);
 }

@@ -45,6 +45,9 @@ WGRAD_DEVICE void launch_dependents() {
 WGRAD_DEVICE void named_sync(u32 barrier, u32 count) {
   emu::named_sync(barrier, count);
 }
+WGRAD_DEVICE bool named_any(u32 barrier, u32 count, bool value) {
+  return emu::named_any(barrier, count, value);
+}
 WGRAD_DEVICE u32 cluster_rank() {
   return emu::cluster_rank();
 }

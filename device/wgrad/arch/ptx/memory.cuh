@@ -70,6 +70,17 @@ WGRAD_DEVICE u32 load_shared_u16(u32 address) {
 
 // Offsets and pointers are constant from grid_dependency_wait on, not from the kernel's start on:
 // so not by the read-only path.
+WGRAD_DEVICE u32 load_shared_u8(u32 address) {
+  u32 value;
+  asm volatile("ld.shared.u8 %0, [%1];" : "=r"(value) : "r"(address) : "memory");
+  return value;
+}
+
+WGRAD_DEVICE u32 load_global_u8(u64 address) {
+  u32 value;
+  asm volatile("ld.global.u8 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
+  return value;
+}
 WGRAD_DEVICE i32 load_global_i32(u64 address) {
   i32 value;
   asm volatile("ld.global.s32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");

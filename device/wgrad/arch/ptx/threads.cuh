@@ -62,4 +62,18 @@ WGRAD_DEVICE void named_sync(u32 barrier, u32 count) {
   asm volatile("barrier.sync %0, %1;" ::"r"(barrier), "r"(count) : "memory");
 }
 
+// The same for all: whether `value` holds for one of them.
+WGRAD_DEVICE bool named_any(u32 barrier, u32 count, bool value) {
+  u32 any;
+  asm volatile(
+      "{\n.reg .pred p, q;\n"
+      "setp.ne.u32 p, %3, 0;\n"
+      "barrier.red.or.pred q, %1, %2, p;\n"
+      "selp.u32 %0, 1, 0, q;\n}"
+      : "=r"(any)
+      : "r"(barrier), "r"(count), "r"(u32{value})
+      : "memory");
+  return any != 0;
+}
+
 }  // namespace wgrad::device::arch

@@ -37,6 +37,15 @@ WGRAD_DEVICE void load_box(u32 target, const TensorMap& map, u32 barrier, const 
   }
 }
 
+// `bytes` from global memory, all three a multiple of 16. PTX: "cp.async.bulk".
+WGRAD_DEVICE void load_bytes(u32 target, u64 source, u32 bytes, u32 barrier) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
+          "r"(target),
+      "l"(source), "r"(bytes), "r"(barrier)
+      : "memory");
+}
+
 // The same box into the same offsets of every CTA of `cta_mask`, signalling each one's own barrier.
 template <u32 kRank>
 WGRAD_DEVICE void load_box_multicast(u32 target, const TensorMap& map, u32 barrier, const Coord& x,

@@ -1,0 +1,87 @@
+// Where an expert's scale factors begin: the columns that the experts before it take up. Sums over
+// so many experts are kept in shared memory, the rest is added up where it is needed.
+#pragma once
+
+#include "wgrad/common/work_queue.cuh"
+#include "wgrad/sm90_scaled/params.hpp"
+#include "wgrad/sm90_scaled/smem.hpp"
+
+namespace wgrad::device {
+
+template <KernelConfig auto kConfig>
+WGRAD_DEVICE const ScaledParams& scaled_params(const Cta<kConfig>& cta) {
+  return static_cast<const ScaledParams&>(cta.params);
+}
+
+template <KernelConfig auto kConfig>
+WGRAD_DEVICE u32 columns_of(TokenRange tokens) {
+  const u32 columns = ceil_div(u32(tokens.end - tokens.begin), u32(kConfig.vec_size));
+  return kConfig.storage == ScaleStorage::kAtoms ? round_up(columns, u32{kScaleAtomColumns})
+                                                 : columns;
+}
+
+template <KernelConfig auto kConfig>
+WGRAD_DEVICE u32 columns_of_experts(const KernelParams& p, u32 first, u32 end) {
+  u32 columns = 0;
+  for (u32 e = first; e < end; ++e) columns += columns_of<kConfig>(expert_tokens(p, i32(e)));
+  return columns;
+}
+
+WGRAD_DEVICE u32 experts_per_checkpoint(const KernelParams& p) {
+  return ceil_div(u32(p.experts), kColumnCheckpoints);
+}
+
+template <KernelConfig auto kConfig>
+WGRAD_DEVICE u32 checkpoint(const Cta<kConfig>& cta, u32 index) {
+  return cta.smem + smem_layout(kConfig).columns + 4 * index;
+}
+
+// All threads, of which there are at least kColumnCheckpoints; a barrier of theirs must follow.
+template <KernelConfig auto kConfig>
+WGRAD_DEVICE void write_checkpoints(const Cta<kConfig>& cta) {
+  const u32 thread = arch::thread_index(), count = u32(cta.params.experts);
+  const u32 step = experts_per_checkpoint(cta.params);
+  if (thread < kColumnCheckpoints) {
+    const u32 first = min_of(thread * step, count), end = min_of(first + step, count);
+    arch::store_shared_u32(checkpoint(cta, thread),
+                           columns_of_experts<kConfig>(cta.params, first, end));
+  }
+  arch::cta_sync();
+  u32 before = 0;
+  if (thread < kColumnCheckpoints) {
+    for (u32 i = 0; i < thread; ++i) before += arch::load_shared_u32(checkpoint(cta, i));
+  }
+  arch::cta_sync();
+  if (thread < kColumnCheckpoints) arch::store_shared_u32(checkpoint(cta, thread), before);
+}
+
+template <KernelConfig auto kConfig>
+WGRAD_DEVICE u32 columns_before(const Cta<kConfig>& cta, i32 expert) {
+  const u32 step = experts_per_checkpoint(cta.params), index = u32(expert) / step;
+  return arch::load_shared_u32(checkpoint(cta, index)) +
+         columns_of_experts<kConfig>(cta.params, index * step, u32(expert));
+}
+
+// What the roles need to know of a tile's scale factors.
+template <KernelConfig auto kConfig>
+requires(is_block_scaled(kConfig)) struct TileExtra<kConfig> {
+  static constexpr bool kAny = true;
+  static constexpr u32 kOffset = smem_layout(kConfig).work_scales, kBytes = 16;
+
+  // Words: the expert's first scale column, global factors of A and B. An expert whose scale
+  // factors the tensors do not hold counts as one without tokens.
+  WGRAD_DEVICE static arch::Chunk look_up(const Cta<kConfig>& cta, i32 expert, Work& w) {
+    const ScaledParams& p = scaled_params(cta);
+    const u32 first = columns_before(cta, expert);
+    const i64 end = i64{first} + columns_of<kConfig>(w.tokens);
+    if (end > p.sfa_cols || end > p.sfb_cols) w.blocks = 0;
+    arch::Chunk extra{{first, 0, 0, 0}};
+    if constexpr (kConfig.global_scale) {
+      extra.word[1] = u32(arch::load_global_i32(p.global_a + 4 * u64(expert)));
+      extra.word[2] = u32(arch::load_global_i32(p.global_b + 4 * u64(expert)));
+    }
+    return extra;
+  }
+};
+
+}  // namespace wgrad::device

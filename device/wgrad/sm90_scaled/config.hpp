@@ -1,0 +1,153 @@
+// ScaledConfig: everything that is fixed when a kernel for block-scaled operands is compiled.
+#pragma once
+
+#include "wgrad/shared/element.hpp"
+#include "wgrad/sm90/config.hpp"
+
+namespace wgrad::shared {
+
+// How scale factors lie in memory: contract, "scale storage".
+enum class ScaleStorage : u8 {
+  kAtoms,    // 128 rows x 4 columns in 512 bytes, 16-byte aligned: copied in bulk
+  kCompact,  // rows of any pitch and alignment: read byte by byte
+};
+
+constexpr const char* name_of(ScaleStorage storage) {
+  switch (storage) {
+    case ScaleStorage::kAtoms:
+      return "ScaleStorage::kAtoms";
+    case ScaleStorage::kCompact:
+      return "ScaleStorage::kCompact";
+  }
+  return nullptr;
+}
+
+// The part of a kernel that multiplies and stores is the 16-bit kernel's: `tile_*`, `ring_slots`,
+// `output*` of Config. `stages` counts decoded stages, `a` and `b` say how these lie (kMnMajor or
+// kKMajor), `input` what they hold.
+struct ScaledConfig : Config {
+  ElementType element_a = ElementType::kE4m3;
+  ElementType element_b = ElementType::kE4m3;
+  ScaleType scale = ScaleType::kE8m0;
+  i32 vec_size = 32;  // tokens under one scale factor: 32, or 16 of e2m1
+  ScaleStorage storage = ScaleStorage::kAtoms;
+  bool global_scale = false;
+  OperandLayout raw_a = OperandLayout::kKMajor;  // kMnMajor, kKMajor or kKMajorRagged
+  OperandLayout raw_b = OperandLayout::kKMajor;
+  i32 raw_stages = 3;  // stages of codes and scale factors
+  i32 converters = 1;  // warpgroups that decode
+
+  bool operator==(const ScaledConfig&) const = default;
+
+  // shared/fields.hpp.
+  template <typename Visit>
+  static constexpr void visit_fields(Visit visit) {
+    Config::visit_fields(visit);
+#define WGRAD_FIELD(name, origin) visit(field(#name, &ScaledConfig::name, FieldOrigin::origin))
+    WGRAD_FIELD(element_a, kProblem);
+    WGRAD_FIELD(element_b, kProblem);
+    WGRAD_FIELD(scale, kProblem);
+    WGRAD_FIELD(vec_size, kProblem);
+    WGRAD_FIELD(storage, kProblem);
+    WGRAD_FIELD(global_scale, kProblem);
+    WGRAD_FIELD(raw_a, kProblem);
+    WGRAD_FIELD(raw_b, kProblem);
+    WGRAD_FIELD(raw_stages, kDepth);
+    WGRAD_FIELD(converters, kChoice);
+#undef WGRAD_FIELD
+  }
+};
+
+inline constexpr i32 kScaleAtomRows = 128;
+inline constexpr i32 kScaleAtomColumns = 4;
+inline constexpr i32 kScaleAtomBytes = kScaleAtomRows * kScaleAtomColumns;
+inline constexpr i32 kCopyUnit = 16;     // bytes: where a box may start
+inline constexpr i32 kBlockTokens = 32;  // of a row that one thread decodes at a time
+inline constexpr u32 kColumnCheckpoints = 128;
+
+constexpr bool is_block_scaled(const Config&) {
+  return false;
+}
+constexpr bool is_block_scaled(const ScaledConfig&) {
+  return true;
+}
+
+// Roles of one CTA: a warpgroup that copies and schedules, then the converters, then those that
+// multiply.
+constexpr i32 first_math_thread(const ScaledConfig& c) {
+  return (1 + c.converters) * kWarpgroupThreads;
+}
+constexpr i32 threads_per_cta(const ScaledConfig& c) {
+  return first_math_thread(c) + math_warpgroups(c) * kWarpgroupThreads;
+}
+constexpr i32 converter_threads(const ScaledConfig& c) {
+  return c.converters * kWarpgroupThreads;
+}
+constexpr i32 converter_warps(const ScaledConfig& c) {
+  return converter_threads(c) / 32;
+}
+// Warps that copy what no tensor map describes: compact scale factors, and K-major rows whose pitch
+// is no multiple of a copy unit.
+constexpr i32 copier_warps(const ScaledConfig& c) {
+  const bool rows = !is_mn_major(c.raw_a) || !is_mn_major(c.raw_b);
+  return rows || c.storage == ScaleStorage::kCompact ? 2 : 0;
+}
+constexpr i32 queue_readers(const ScaledConfig& c) {
+  return 1 + copier_warps(c) + converter_warps(c) + math_warps(c);
+}
+
+// Decoded stages begin at the expert's first token: nothing is moved or masked afterwards.
+constexpr bool aligns_first_token(const ScaledConfig&) {
+  return false;
+}
+constexpr bool moves_rows(const ScaledConfig&) {
+  return false;
+}
+constexpr bool uses_loader(const ScaledConfig&) {
+  return false;
+}
+
+// Bytes of a stage's tokens in one raw row, without and with room for a start off a copy unit. The
+// pitch is an odd number of units: eight rows meet no bank twice.
+constexpr i32 raw_token_bytes(const ScaledConfig& c, ElementType t) {
+  return c.tile_k * element_bits(t) / 8;
+}
+constexpr i32 raw_pitch(const ScaledConfig& c, ElementType t) {
+  return raw_token_bytes(c, t) + kCopyUnit;
+}
+constexpr i32 raw_operand_bytes(const ScaledConfig& c, OperandLayout raw, ElementType t, i32 rows) {
+  return is_mn_major(raw) ? rows * c.tile_k : rows * raw_pitch(c, t);
+}
+constexpr i32 raw_a_bytes(const ScaledConfig& c) {
+  return raw_operand_bytes(c, c.raw_a, c.element_a, c.tile_m);
+}
+constexpr i32 raw_b_bytes(const ScaledConfig& c) {
+  return raw_operand_bytes(c, c.raw_b, c.element_b, c.tile_n);
+}
+
+// Scale columns of a stage, and of one raw block of 32 tokens.
+constexpr i32 stage_columns(const ScaledConfig& c) {
+  return c.tile_k / c.vec_size;
+}
+constexpr i32 block_columns(const ScaledConfig& c) {
+  return kBlockTokens / c.vec_size;
+}
+constexpr bool is_valid(const ScaledConfig& c) {
+  const bool packed_a = c.element_a == ElementType::kE2m1;
+  const bool packed_b = c.element_b == ElementType::kE2m1;
+  const bool k_major = !is_mn_major(c.raw_a) && !is_mn_major(c.raw_b);
+  const bool format = packed_a ? packed_b && k_major && (c.vec_size == 16 || c.vec_size == 32)
+                               : !packed_b && c.vec_size == 32 && c.scale == ScaleType::kE8m0;
+  const bool halves =
+      c.input == (c.scale == ScaleType::kE4m3 ? InputType::kFp16 : InputType::kBf16);
+  const bool tile = c.tile_m == 128 && (c.tile_n == 128 || c.tile_n == 256) && c.tile_k == kTileK;
+  const bool alone = c.cluster_m == 1 && c.split_k == 1 && c.split == WarpgroupSplit::kRows &&
+                     c.tail_n == 0 && !c.trace;
+  const bool rows = c.converters >= 1 && (c.tile_m + c.tile_n) % converter_threads(c) == 0;
+  const bool layouts =
+      is_mn_major(c.a) == is_mn_major(c.raw_a) && is_mn_major(c.b) == is_mn_major(c.raw_b);
+  return format && halves && tile && alone && rows && layouts && c.stages >= 2 &&
+         c.raw_stages >= 2 && c.ring_slots >= 2 && c.ring_slots <= 4;
+}
+
+}  // namespace wgrad::shared

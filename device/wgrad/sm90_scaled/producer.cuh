@@ -1,0 +1,228 @@
+// The copying warpgroup: one thread has the copy engine fill raw stages with codes and atoms of
+// scale factors, two warps copy what no tensor map describes, and one thread schedules.
+#pragma once
+
+#include "wgrad/common/operand.cuh"
+#include "wgrad/common/scheduler.cuh"
+#include "wgrad/sm90_scaled/columns.cuh"
+#include "wgrad/sm90_scaled/raw_stage.cuh"
+
+namespace wgrad::device {
+
+// Columns of a map's row of bytes that one box of an MN-major operand holds.
+inline constexpr i32 kRawBoxColumns = kSwizzleBytes;
+
+template <KernelConfig auto kConfig>
+struct ScaledProducer {
+  const Cta<kConfig>& cta;
+  ScaledPipeline<kConfig> pipeline;
+
+  // Codes of all tokens of the stage; of K-major rows the units that hold them.
+  template <bool kOfA>
+  WGRAD_DEVICE void load_codes(u32 tile, u32 barrier, const TensorMap& map, i32 row, const Work& w,
+                               i32 token) const {
+    using S = Side<kConfig, kOfA>;
+    if constexpr (is_mn_major(S::kRaw)) {
+      constexpr i32 kBound = i32{kRaggedTokens};
+      const i32 left = min_of(w.tokens.end - token, kConfig.tile_k);
+#pragma unroll
+      for (u32 j = 0; j < S::kRows / u32{kRawBoxColumns}; ++j) {
+        const arch::Coord x{
+            {row + i32(j) * kRawBoxColumns, kBound - left, kBound, token + left, 0}};
+        arch::load_box<4>(tile + j * u32(kRawBoxColumns * kConfig.tile_k), map, barrier, x);
+      }
+    } else if (!copies_rows<kOfA>()) {
+      const i32 first = i32(i64{token} * element_bits(S::kElement) / 8);
+      arch::load_box<2>(tile, map, barrier, {{first - first % kCopyUnit, row, 0, 0, 0}});
+    }
+  }
+  template <bool kOfA>
+  WGRAD_DEVICE bool copies_rows() const {
+    return KMajorRows<kConfig, kOfA>::copied(scaled_params(cta));
+  }
+  WGRAD_DEVICE u32 code_bytes() const {
+    return (copies_rows<true>() ? 0 : u32(raw_a_bytes(kConfig))) +
+           (copies_rows<false>() ? 0 : u32(raw_b_bytes(kConfig)));
+  }
+
+  // Atoms of kRows rows of an operand, of which those beyond its last row do not exist.
+  template <u32 kRows>
+  WGRAD_DEVICE static u32 atoms(i32 row, i32 extent) {
+    return min_of(kRows, u32(round_up(extent - row, kScaleAtomRows))) / u32{kScaleAtomRows};
+  }
+  // `first`: the expert's first column. `column`: among its own.
+  template <u32 kRows>
+  WGRAD_DEVICE static void load_atoms(u32 target, u32 barrier, u64 scales, i32 row, i32 extent,
+                                      u64 first, u32 pitch, u32 column) {
+    const u64 base = scales + u64(round_up(extent, kScaleAtomRows)) * first;
+    for (u32 j = 0; j < atoms<kRows>(row, extent); ++j) {
+      const u64 block = u64(row / kScaleAtomRows + i32(j)) * (pitch / kScaleAtomColumns) +
+                        column / kScaleAtomColumns;
+      arch::load_bytes(target + j * kScaleAtomBytes, base + block * kScaleAtomBytes,
+                       kScaleAtomBytes, barrier);
+    }
+  }
+
+  WGRAD_DEVICE u32 scale_bytes(const Work& w) const {
+    if constexpr (kConfig.storage != ScaleStorage::kAtoms) return 0;
+    return (atoms<u32(kConfig.tile_m)>(w.m0, cta.params.m) +
+            atoms<u32(kConfig.tile_n)>(w.n0, cta.params.n)) *
+           kScaleAtomBytes;
+  }
+
+  // One thread: everything the copy engine brings into a stage.
+  WGRAD_DEVICE void copy_stage(u32 stage, const Work& w, u32 first_column, i32 block) const {
+    const ScaledParams& p = scaled_params(cta);
+    const u32 full = pipeline.raw_full(stage);
+    const i32 token = w.tokens.begin + block * kConfig.tile_k;
+    arch::barrier_arrive_expect(full, code_bytes() + scale_bytes(w));
+    load_codes<true>(pipeline.raw_a(stage), full, p.map_a, w.m0, w, token);
+    load_codes<false>(pipeline.raw_b(stage), full, p.map_b, w.n0, w, token);
+    if constexpr (kConfig.storage == ScaleStorage::kAtoms) {
+      const u32 pitch = columns_of<kConfig>(w.tokens);
+      const u32 column = u32(block * stage_columns(kConfig));
+      load_atoms<u32(kConfig.tile_m)>(pipeline.scales_a(stage), full, p.sfa, w.m0, p.m,
+                                      first_column, pitch, column);
+      load_atoms<u32(kConfig.tile_n)>(pipeline.scales_b(stage), full, p.sfb, w.n0, p.n,
+                                      first_column, pitch, column);
+    }
+  }
+
+  // One thread.
+  WGRAD_DEVICE void run() const {
+    RawCursor<kConfig> at;
+    for (WorkQueue<kConfig> queue{cta.smem};; queue.at.advance()) {
+      const Work w = queue.read();
+      if (w.blocks < 0) break;
+      const u32 first_column = arch::load_shared_u32(queue.extra_entry());
+      queue.let_go();
+      for (i32 block = 0; block < w.blocks; ++block, at.advance()) {
+        pipeline.wait_raw_empty(at);
+        copy_stage(at.slot, w, first_column, block);
+      }
+    }
+  }
+};
+
+// Warps that copy what no tensor map describes, several stages in flight. A warp hands a stage over
+// once its copies are there: when later ones are on their way, or before it waits for anything.
+template <KernelConfig auto kConfig>
+struct Copier {
+  static constexpr u32 kThreads = u32(copier_warps(kConfig)) * 32;
+  static constexpr u32 kColumns = u32(stage_columns(kConfig));
+  static constexpr u32 kInFlight = u32(min_of(kConfig.raw_stages - 1, 2));  // stages
+
+  const Cta<kConfig>& cta;
+  ScaledPipeline<kConfig> pipeline;
+  u32 thread;  // among kThreads
+  RawCursor<kConfig> oldest{};
+  u32 in_flight = 0;
+
+  // Compact scale factors, into the places of their atoms: columns [column, column + kColumns) of
+  // rows [row, row + kRows), those that exist.
+  template <u32 kRows>
+  WGRAD_DEVICE void copy_scales(u32 target, u64 scales, i64 pitch, i32 row, i32 extent, u64 first,
+                                u32 column, u32 columns) const {
+    for (u32 r = thread; r < kRows && row + i32(r) < extent; r += kThreads) {
+      const u64 from = scales + u64(row + i32(r)) * u64(pitch) + first + column;
+      u32 word = 0;
+#pragma unroll
+      for (u32 i = 0; i < kColumns; ++i) {
+        if (column + i < columns)
+          word |= arch::load_global_u8(from + i) << (8 * ((column + i) % kScaleAtomColumns));
+      }
+      arch::store_shared_u32(target + scale_offset(r), word);
+    }
+  }
+
+  // K-major codes, row by row: the units that hold the stage's tokens. Nothing is read past the
+  // expert's last: zeros take its place.
+  template <bool kOfA>
+  WGRAD_DEVICE void copy_rows(u32 target, const KMajorRows<kConfig, kOfA>& rows, i32 row,
+                              i32 extent, i32 block) const {
+    constexpr u32 kPitch = u32(raw_pitch(kConfig, Side<kConfig, kOfA>::kElement));
+    constexpr u32 kUnits = kPitch / u32{kCopyUnit};
+#pragma unroll 1
+    for (u32 i = thread; i < Side<kConfig, kOfA>::kRows * kUnits; i += kThreads) {
+      const u32 r = i / kUnits, unit = i % kUnits;
+      const u64 start = rows.start(u32(row) + r), end = start + rows.length;
+      const u64 at = start - start % u64{kCopyUnit} + u64(block) * (kPitch - u32{kCopyUnit}) +
+                     unit * u32{kCopyUnit};
+      const bool any = row + i32(r) < extent && at < end;
+      const u32 bytes = any ? u32(min_of(end - at, u64{kCopyUnit})) : 0;
+      arch::copy_async(target + i * u32{kCopyUnit}, rows.operand + (any ? at : 0), bytes);
+    }
+  }
+
+  template <bool kOfA>
+  WGRAD_DEVICE void copy_operand(u32 stage, const Work& w, i32 block) const {
+    if constexpr (!is_mn_major(Side<kConfig, kOfA>::kRaw)) {
+      const KMajorRows<kConfig, kOfA> rows(scaled_params(cta), w.tokens);
+      if (!rows.are_copied) return;
+      copy_rows<kOfA>(kOfA ? pipeline.raw_a(stage) : pipeline.raw_b(stage), rows,
+                      kOfA ? w.m0 : w.n0, kOfA ? cta.params.m : cta.params.n, block);
+    }
+  }
+
+  WGRAD_DEVICE void copy(u32 stage, const Work& w, u32 first, i32 block) {
+    if constexpr (kConfig.storage == ScaleStorage::kCompact) {
+      const ScaledParams& p = scaled_params(cta);
+      const u32 column = u32(block) * kColumns, columns = columns_of<kConfig>(w.tokens);
+      copy_scales<u32(kConfig.tile_m)>(pipeline.scales_a(stage), p.sfa, p.sfa_cols, w.m0, p.m,
+                                       first, column, columns);
+      copy_scales<u32(kConfig.tile_n)>(pipeline.scales_b(stage), p.sfb, p.sfb_cols, w.n0, p.n,
+                                       first, column, columns);
+    }
+    copy_operand<true>(stage, w, block);
+    copy_operand<false>(stage, w, block);
+    arch::commit_copies();
+    ++in_flight;
+    if (in_flight > kInFlight) hand_over<kInFlight>();
+  }
+
+  // Every stage but the last kLeft.
+  template <u32 kLeft>
+  WGRAD_DEVICE void hand_over() {
+    if (in_flight <= kLeft) return;
+    arch::wait_copies<kLeft>();
+    for (; in_flight > kLeft; --in_flight, oldest.advance())
+      pipeline.arrive_together(pipeline.raw_full(oldest.slot));
+  }
+  // All lanes, before they wait for `barrier`: whoever is to complete it may need the stages in
+  // flight.
+  WGRAD_DEVICE void hand_over_before(u32 barrier, u32 parity) {
+    if (arch::warp_uniform(arch::barrier_test(barrier, parity) ? 1 : 0) == 0) hand_over<0>();
+  }
+
+  WGRAD_DEVICE void run() {
+    RawCursor<kConfig> at;
+    for (WorkQueue<kConfig> queue{cta.smem};; queue.at.advance()) {
+      hand_over_before(queue.full(), queue.at.parity);
+      const Work w = queue.read();
+      if (w.blocks < 0) break;
+      const u32 first = arch::load_shared_u32(queue.extra_entry());
+      queue.let_go_together();
+      for (i32 block = 0; block < w.blocks; ++block, at.advance()) {
+        hand_over_before(pipeline.raw_empty(at.slot), at.parity ^ 1);
+        pipeline.wait_raw_empty(at);
+        copy(at.slot, w, first, block);
+      }
+    }
+    hand_over<0>();
+  }
+};
+
+// The copying warpgroup; the scheduler has a warp of its own.
+template <KernelConfig auto kConfig>
+WGRAD_DEVICE void produce_codes(const Cta<kConfig>& cta, u32 thread) {
+  if (thread == 0) {
+    ScaledProducer<kConfig>{cta, {cta.smem}}.run();
+  } else if (thread == 32) {
+    Scheduler<kConfig>(cta).run();
+  }
+  if constexpr (copier_warps(kConfig) > 0) {
+    if (thread >= 64) Copier<kConfig>{cta, {cta.smem}, thread - 64}.run();
+  }
+}
+
+}  // namespace wgrad::device

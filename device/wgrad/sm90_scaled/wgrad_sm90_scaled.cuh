@@ -1,0 +1,67 @@
+// The Hopper kernel for block-scaled operands: persistent and warp-specialised. One thread
+// schedules. One has the copy engine bring codes and scale factors; converter warpgroups decode
+// them into 16-bit stages; two math warpgroups multiply these with wgmma and drain their tiles
+// through an output ring. Launch: threads_per_cta(kConfig) threads, smem_layout(kConfig).total
+// bytes of dynamic shared memory, grid_ctas(...) CTAs.
+#pragma once
+
+#include "wgrad/common/setup.cuh"
+#include "wgrad/sm90_scaled/consumer.cuh"
+#include "wgrad/sm90_scaled/converter.cuh"
+#include "wgrad/sm90_scaled/producer.cuh"
+
+namespace wgrad::device {
+
+// Registers a thread of each role gets, by the number of converter warpgroups: multiples of 8, and
+// together no more than the CTA is launched with.
+struct RoleRegisters {
+  u32 copy;
+  u32 convert;
+  u32 math;
+};
+constexpr RoleRegisters role_registers(const ScaledConfig& c) {
+  if (c.converters == 1) return {40, 88, 192};
+  if (c.converters == 2) return {40, 88, 128};
+  return {40, 40, 160};
+}
+
+template <KernelConfig auto kConfig>
+WGRAD_DEVICE void prepare_scaled(const Cta<kConfig>& cta) {
+  if (arch::thread_index() == 0) {
+    prefetch_maps<kConfig>(cta.params);
+    ScaledPipeline<kConfig>{cta.smem}.init();
+    for (u32 w = 0; w < u32(math_warps(kConfig)); ++w) OutputRing<kConfig>{cta.smem, w, {}}.init();
+    WorkQueue<kConfig>{cta.smem}.init();
+    arch::barrier_init_fence();
+  }
+  arch::grid_dependency_wait();
+  check_data(cta);
+  order_experts(cta);
+  write_checkpoints(cta);
+  arch::fence_async_shared();
+  arch::cta_sync();
+}
+
+template <KernelConfig auto kConfig>
+WGRAD_DEVICE void wgrad_sm90_scaled(const ScaledParams& params) {
+  static_assert(is_valid(kConfig), "no such format, tile or depth");
+  static_assert(smem_layout(kConfig).total <= kMaxSharedBytes, "more shared memory than a CTA has");
+  constexpr RoleRegisters kRegisters = role_registers(kConfig);
+  constexpr u32 kFirstMath = u32(first_math_thread(kConfig));
+  const Cta<kConfig> cta(params);
+  prepare_scaled(cta);
+  const u32 thread = arch::thread_index();
+  const u32 warpgroup = arch::warp_uniform(thread / kWarpgroupThreads);
+  if (warpgroup == 0) {
+    arch::release_registers<kRegisters.copy>();
+    produce_codes(cta, thread);
+  } else if (warpgroup <= u32(kConfig.converters)) {
+    arch::release_registers<kRegisters.convert>();
+    Converter<kConfig>{cta, {cta.smem}, thread - kWarpgroupThreads}.run();
+  } else {
+    arch::claim_registers<kRegisters.math>();
+    multiply_decoded(cta, thread - kFirstMath);
+  }
+}
+
+}  // namespace wgrad::device
