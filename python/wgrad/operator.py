@@ -11,6 +11,7 @@ from ._options import options, pair, whole
 from ._overlap import default_sm_limit
 from ._refusals import refuse, shown
 from ._tensors import ALIGNMENT, refuse_traced
+from .layouts import checked, described
 
 _MODES = (
     "either sample_wgrad for dense mode, or num_experts, wgrad_shape and wgrad_dtype for discrete "
@@ -68,6 +69,8 @@ class GroupedGemmWgrad:
         backend: None: the first that supports the problem.
         validate_device_data: check offsets and pointers before each run on a GPU too.
         sm_limit: most multiprocessors of a GPU that the kernel may occupy; None: all.
+        tensor_layouts: (shape, strides, dtype) by execute()'s argument names, for torch tensors
+            that samples and calls hand over as plain memory. The layouts hold T too.
 
     The constructor never raises for bad values: check_support() does.
     """
@@ -103,6 +106,7 @@ class GroupedGemmWgrad:
         backend: str | None = None,
         validate_device_data: bool = False,
         sm_limit: int | None = None,
+        tensor_layouts: Any = None,
     ) -> None:
         _note_experimental(type(self).__name__)
         self._samples: tuple[Any, ...] | None = (
@@ -115,6 +119,7 @@ class GroupedGemmWgrad:
             sample_global_scale_a,
             sample_global_scale_b,
         )
+        self._tensor_layouts = tensor_layouts
         self._sample_wgrad_expert = sample_wgrad_expert
         self._discrete = (num_experts, wgrad_shape, wgrad_dtype)
         self._choices = (
@@ -209,6 +214,10 @@ class GroupedGemmWgrad:
             ValueError: tensors that differ from the samples in more than T, or both outputs.
         """
         refuse_traced(a_tensor, "execute()")
+        if self._tensor_layouts is not None:
+            a_tensor, b_tensor, sfa_tensor, sfb_tensor, wgrad_tensor = self._described(
+                a_tensor, b_tensor, sfa_tensor, sfb_tensor, wgrad_tensor
+            )
         if descriptor_workspace is None:
             descriptor_workspace = workspace
         elif workspace is not None and workspace is not descriptor_workspace:
@@ -263,6 +272,12 @@ class GroupedGemmWgrad:
             if compiled is not None:
                 compiled.clear_fault()
 
+    def _described(self, *tensors: Any) -> list[Any]:
+        """A, B, SFA, SFB and the output as tensor_layouts describes them."""
+        layouts = checked(self._tensor_layouts)
+        names = ("a_tensor", "b_tensor", "sfa_tensor", "sfb_tensor", "wgrad_tensor")
+        return [described(layouts, name, tensor) for name, tensor in zip(names, tensors)]
+
     @property
     def _kernel(self) -> _core.Compiled | None:
         """What compile() built, under a name that callers of the reference read."""
@@ -285,6 +300,7 @@ class GroupedGemmWgrad:
 
     def _read_samples(self, samples: tuple[Any, ...]) -> tuple[_core.Contract, _core.Contract | None]:
         a, b, sfa, sfb, offsets, wgrad, global_scale_a, global_scale_b = samples
+        a, b, sfa, sfb, wgrad = self._described(a, b, sfa, sfb, wgrad)
         num_experts, wgrad_shape, wgrad_dtype = self._discrete
         if (wgrad is None) == (num_experts is None):
             given = "both" if wgrad is not None else "neither"

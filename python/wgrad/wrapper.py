@@ -9,6 +9,7 @@ from ._options import options, whole
 from ._overlap import default_sm_limit
 from ._refusals import refuse, shown
 from ._tensors import new_output, refuse_traced
+from .layouts import checked, described
 from .operator import GroupedGemmWgrad, GroupedGemmWgradSm100, WGradInputOrder
 from .tuple_dict import TupleDict, register_pytrees
 
@@ -41,6 +42,7 @@ def grouped_gemm_wgrad_wrapper_sm100(
     backend: str | None = None,
     validate_device_data: bool = False,
     sm_limit: int | None = None,
+    tensor_layouts: Any = None,
 ) -> TupleDict:
     """Computes all experts' weight gradients; compiled operators are kept and reused.
 
@@ -65,6 +67,8 @@ def grouped_gemm_wgrad_wrapper_sm100(
         current_stream: integer handle, torch stream or CUstream; None: torch's current stream of
             the tensors' device. Must be None on a CPU.
         descriptor_workspace: uint8 tensor of the queried size on the operands' device.
+        tensor_layouts: (shape, strides, dtype) by argument name, for torch tensors that are handed
+            over as plain memory; a wgrad_tensor is returned as it was given.
 
     Returns:
         TupleDict(wgrad_tensor=...): the tensor written; with wgrad_ptrs alone, None.
@@ -78,6 +82,14 @@ def grouped_gemm_wgrad_wrapper_sm100(
     if output_mode == "dense" and wgrad_ptrs is not None:
         raise refuse("wgrad_ptrs", "given", "None: dense output_mode forbids wgrad_ptrs")
     refuse_traced(a_tensor, "grouped_gemm_wgrad_wrapper_sm100")
+    given_output = wgrad_tensor
+    if tensor_layouts is not None:
+        layouts = checked(tensor_layouts)
+        a_tensor = described(layouts, "a_tensor", a_tensor)
+        b_tensor = described(layouts, "b_tensor", b_tensor)
+        sfa_tensor = described(layouts, "sfa_tensor", sfa_tensor)
+        sfb_tensor = described(layouts, "sfb_tensor", sfb_tensor)
+        wgrad_tensor = described(layouts, "wgrad_tensor", wgrad_tensor)
     sm_limit = default_sm_limit(sm_limit, a_tensor, "a_tensor")
     choices = (
         mma_tiler_mn,
@@ -154,7 +166,7 @@ def grouped_gemm_wgrad_wrapper_sm100(
             current_stream=current_stream,
             descriptor_workspace=descriptor_workspace,
         )
-    return TupleDict(wgrad_tensor=wgrad_tensor)
+    return TupleDict(wgrad_tensor=wgrad_tensor if given_output is None else given_output)
 
 
 def _of_other_majors(output_mode: str, request: _core.Request) -> GroupedGemmWgradSm100 | None:
@@ -189,6 +201,7 @@ def _compiled(
 # Feature flags of the reference's wrapper.
 grouped_gemm_wgrad_wrapper_sm100.supports_canonical_layouts = True  # type: ignore[attr-defined]
 grouped_gemm_wgrad_wrapper_sm100.supports_bf16_canonical_layouts = True  # type: ignore[attr-defined]
+grouped_gemm_wgrad_wrapper_sm100.supports_tensor_layouts = True  # type: ignore[attr-defined]
 
 
 def get_grouped_gemm_wgrad_workspace_size_sm100(

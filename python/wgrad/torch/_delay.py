@@ -117,8 +117,9 @@ def _new_grads(job: Job) -> Sequence[torch.Tensor]:
         job.x, job.dy, job.offsets, job.weights[0].dtype, job.transposed, job.sm_limit
     )
     stacked = job.weights[0].ndim == 3
-    for owner, part in zip(job.owners, [gradient] if stacked else gradient.unbind(0)):
-        owner.grad = part if owner.shape == part.shape and not job.transposed else part.transpose(-2, -1)
+    parts = [gradient] if stacked else gradient.unbind(0)
+    for weight, owner, part in zip(job.weights, job.owners, parts):
+        owner.grad = _main_grad.as_owner(part, weight, owner)
     return [gradient]
 
 
@@ -128,8 +129,7 @@ def _grads(job: Job) -> Sequence[torch.Tensor]:
     for weight, owner in zip(job.weights, job.owners):
         if owner.grad is None:
             owner.grad = torch.zeros_like(owner)
-        turned = weight is not owner and job.transposed
-        grads.append(owner.grad.transpose(-2, -1) if turned else owner.grad)
+        grads.append(_main_grad.as_weight(owner.grad, weight, owner))
     return grads
 
 
@@ -141,5 +141,4 @@ def require_leaves(weights: Sequence[torch.Tensor], owners: Sequence[torch.Tenso
             "its transpose(-2, -1), or a list of such, so that backward_dw() can deliver its gradient"
         )
     for weight, owner in zip(weights, owners):
-        if owner is not weight:
-            _main_grad.is_transposed(weight, owner)
+        _main_grad.as_weight(owner, weight, owner)

@@ -37,8 +37,8 @@ def buffer_of(
     buffer = given if given is not None else getattr(owner, "main_grad", None)
     if buffer is None:
         return None
-    if given is None and owner is not weight and is_transposed(weight, owner):
-        buffer = buffer.transpose(-2, -1)
+    if given is None and owner is not weight:
+        buffer = as_weight(buffer, weight, owner)
     if buffer.shape != weight.shape:
         got, need = tuple(buffer.shape), tuple(weight.shape)
         raise refuse(argument, f"of shape {got}", f"of the weight's shape, {need}")
@@ -47,6 +47,33 @@ def buffer_of(
     if buffer.device != weight.device:
         raise refuse(argument, f"on {buffer.device}", f"on {weight.device}, as the weight is")
     return buffer
+
+
+def as_weight(
+    tensor: torch.Tensor, weight: torch.Tensor, owner: torch.Tensor
+) -> torch.Tensor:
+    """A tensor that lies as `owner` does, in the orientation of its view `weight`. Raises
+    ValueError for a view whose orientation cannot be told."""
+    if is_reshaped(weight, owner):
+        return tensor.view(weight.shape)
+    return tensor.transpose(-2, -1) if is_transposed(weight, owner) else tensor
+
+
+def as_owner(
+    tensor: torch.Tensor, weight: torch.Tensor, owner: torch.Tensor
+) -> torch.Tensor:
+    """The inverse of as_weight."""
+    if is_reshaped(weight, owner):
+        return tensor.view(owner.shape)
+    return tensor.transpose(-2, -1) if is_transposed(weight, owner) else tensor
+
+
+def is_reshaped(weight: torch.Tensor, base: torch.Tensor) -> bool:
+    """Whether `weight` is all of `base` under another shape, as of one flat parameter."""
+    return bool(
+        weight.numel() == base.numel() and weight.is_contiguous() and base.is_contiguous()
+        and weight.storage_offset() == base.storage_offset()
+    )
 
 
 def is_transposed(weight: torch.Tensor, base: torch.Tensor) -> bool:
@@ -59,7 +86,7 @@ def is_transposed(weight: torch.Tensor, base: torch.Tensor) -> bool:
         return True
     raise refuse(
         "weight", "a view of a parameter that has a main_grad",
-        "the parameter itself or its transpose(-2, -1); or give main_grad",
+        "the parameter itself, all of it reshaped, or its transpose(-2, -1); or give main_grad",
     )
 
 

@@ -112,3 +112,22 @@ def test_a_weight_that_is_no_parameter_cannot_wait():
     weight = case.weight.clone().requires_grad_() * 1
     with pytest.raises(RuntimeError, match="delay is given and weight is computed from parameters"):
         layers.grouped_linear(case.x, weight, case.offsets, delay=layers.DelayedGradients())
+
+
+@pytest.mark.parametrize("there", [False, True], ids=["new grad", "grad that is there"])
+def test_views_of_a_parameter_can_wait(there):
+    """A square transpose, one flat parameter reshaped, and a leaf that is stored turned."""
+    case = make(n=16)
+    turned = torch.nn.Parameter(case.weight.transpose(1, 2).contiguous())
+    flat = torch.nn.Parameter(case.weight.reshape(-1))
+    leaf = case.weight.transpose(1, 2).contiguous().transpose(1, 2).requires_grad_()
+    views = {"turned": (turned, lambda p: p.transpose(1, 2)),
+             "flat": (flat, lambda p: p.view(3, 16, 16)), "leaf": (leaf, lambda p: p)}
+    for parameter, view in views.values():
+        queue = layers.DelayedGradients()
+        case.run(lambda x, o: layers.grouped_linear(x, view(parameter), o, delay=queue))
+        if there:
+            parameter.grad = torch.zeros_like(parameter)
+        queue.backward_dw()
+        assert parameter.grad.shape == parameter.shape
+        assert torch.equal(view(parameter.grad).double(), case.weight_gradient())

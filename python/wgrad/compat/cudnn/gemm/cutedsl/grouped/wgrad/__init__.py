@@ -1,0 +1,5 @@
+"""The weight gradient."""
+
+from wgrad import GroupedGemmWgradSm100, grouped_gemm_wgrad_wrapper_sm100
+
+__all__ = ["GroupedGemmWgradSm100", "grouped_gemm_wgrad_wrapper_sm100"]
