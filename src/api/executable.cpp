@@ -7,7 +7,7 @@
 
 #include "api/choice.hpp"
 #include "core/counted.hpp"
-#include "kernels/sm90/timeline.hpp"
+#include "kernels/family.hpp"
 #include "validate/data_rules.hpp"
 #include "validate/operand_rules.hpp"
 #include "wgrad/errors.hpp"
@@ -66,8 +66,7 @@ Executable prepare(const Problem& problem, const DeviceSpec& device,
 Executable::Executable(std::shared_ptr<const State> state) : state_(std::move(state)) {}
 
 void Executable::run(const Operands& operands) const {
-  std::vector<Reason> broken =
-      validate::broken_rules(state_->problem, operands, state_->plan.workspace_bytes);
+  std::vector<Reason> broken = validate::broken_rules(state_->problem, operands, workspace_bytes());
   if (state_->traced && operands.workspace == nullptr) {
     broken.push_back({"trace-workspace", "workspace", "null",
                       fmt::format("{} zeroed bytes for a traced run", workspace_bytes())});
@@ -91,7 +90,7 @@ Timeline Executable::timeline(std::span<const std::byte> workspace) const {
                                  core::counted(given, "byte"),
                                  core::counted(workspace_bytes(), "byte")));
   }
-  return kernels::sm90::timeline(state_->plan, workspace);
+  return state_->plan.family->read_trace(state_->plan, workspace);
 }
 
 std::optional<DeviceFault> Executable::fault() const {
@@ -101,7 +100,7 @@ void Executable::clear_fault() const {
   state_->kernel->clear_fault();
 }
 std::int64_t Executable::workspace_bytes() const noexcept {
-  return state_->plan.workspace_bytes;
+  return plan::workspace_bytes(state_->plan);
 }
 const Problem& Executable::problem() const noexcept {
   return state_->problem;

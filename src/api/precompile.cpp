@@ -4,14 +4,12 @@
 
 #include <chrono>
 #include <set>
-#include <variant>
 
 #include "api/choice.hpp"
 #include "core/environment.hpp"
 #include "jit/kernel_cache.hpp"
 #include "jit/resource_usage.hpp"
-#include "kernels/sm90/config.hpp"
-#include "kernels/sm90/source.hpp"
+#include "kernels/family.hpp"
 #include "wgrad/errors.hpp"
 #include "wgrad/support.hpp"
 
@@ -65,8 +63,7 @@ PrecompiledKernel compile(const plan::Plan& plan, const kernels::KernelSource& s
   const auto usage = jit::resource_usage(kernel.cubin->log).value_or(jit::ResourceUsage{});
   out.registers = usage.registers;
   out.spill_bytes = usage.spill_bytes;
-  out.smem_bytes =
-      usage.static_smem_bytes + plan.config.as<kernels::sm90::LaunchConfig>().smem_bytes;
+  out.smem_bytes = usage.static_smem_bytes + source.shared_bytes;
   out.compiler_remarks = usage.warnings;
   return out;
 }
@@ -81,8 +78,7 @@ std::vector<PrecompiledKernel> precompile(std::span<const Problem> problems,
   std::set<std::string> done;
   for (const Problem& problem : problems) {
     for (const plan::Plan& plan : wanted_plans(problem, device, options.every_candidate)) {
-      const auto source =
-          kernels::sm90::source(plan.config.as<kernels::sm90::LaunchConfig>().kernel);
+      const kernels::KernelSource source = plan.family->source(plan);
       if (!done.insert(source.digest()).second) continue;
       out.push_back(compile(plan, source, environment));
       if (options.progress) options.progress(out.back());

@@ -2,10 +2,9 @@
 
 #include "core/environment.hpp"
 #include "jit/kernel_cache.hpp"
-#include "kernels/sm90/candidates.hpp"
-#include "kernels/sm90/source.hpp"
-#include "kernels/sm90/timeline.hpp"
-#include "launch/sm90_launch.hpp"
+#include "kernels/family.hpp"
+#include "kernels/search.hpp"
+#include "launch/driver_launch.hpp"
 
 namespace wgrad::backends {
 namespace {
@@ -22,7 +21,7 @@ class CudaKernel final : public Kernel {
   void clear_fault() const override { launch_.clear_fault(); }
 
  private:
-  launch::Sm90Launch launch_;
+  launch::DriverLaunch launch_;
 };
 
 class CudaBackend final : public Backend {
@@ -30,37 +29,33 @@ class CudaBackend final : public Backend {
   std::string_view name() const noexcept override { return kName; }
 
   std::vector<Reason> limits(const Problem& problem, const DeviceSpec& device) const override {
-    return kernels::sm90::limits(problem, device);
+    if (device.kind == DeviceKind::kCuda) return kernels::limits(problem, device);
+    return {{"device", "device", device.name.empty() ? "a CPU" : device.name,
+             "a CUDA device for the cuda backend", ReasonKind::kMissingCapability}};
   }
 
   std::vector<plan::Plan> candidates(const Problem& problem,
                                      const DeviceSpec& device) const override {
-    std::vector<plan::Plan> out;
-    for (const kernels::sm90::Candidate& c : kernels::sm90::candidates(problem, device)) {
-      out.push_back({.backend = std::string(kName),
-                     .config = c.config,
-                     .summary = kernels::sm90::summary(c.config),
-                     .predicted_ms = c.cost.ms,
-                     .bound = std::string(kernels::sm90::name(c.cost.bound))});
-    }
-    return out;
+    if (!limits(problem, device).empty()) return {};
+    return kernels::plans(kName, problem, device);
   }
 
-  plan::Plan traced(const Problem&, const plan::Plan& plan, const DeviceSpec&) const override {
-    return kernels::sm90::traced(plan);
+  plan::Plan traced(const Problem& problem, const plan::Plan& plan,
+                    const DeviceSpec& device) const override {
+    return plan.family->traced(problem, plan, device);
   }
 
   std::unique_ptr<const Kernel> build(const Problem& problem, const plan::Plan& plan,
                                       const DeviceSpec&,
                                       const PrepareOptions& options) const override {
     launch::Runtime& runtime = launch::Runtime::instance();
-    const auto& config = plan.config.as<kernels::sm90::LaunchConfig>();
     const core::Environment environment = core::read_environment();
-    const kernels::KernelSource source = kernels::sm90::source(config.kernel);
+    const kernels::KernelSource source = plan.family->source(plan);
     const jit::CachedKernel code =
         jit::KernelCache::instance().get(source, jit::DiskCache::of(environment));
-    auto loaded = runtime.load(code.key, code.cubin->bytes, source.entry, config.smem_bytes);
-    return std::make_unique<const CudaKernel>(runtime, problem, config, std::move(loaded),
+    auto loaded =
+        runtime.load({code.key, code.cubin->bytes, source.entry, source.arch, source.shared_bytes});
+    return std::make_unique<const CudaKernel>(runtime, problem, plan, std::move(loaded),
                                               options.validate_device_data || environment.validate,
                                               options.device);
   }

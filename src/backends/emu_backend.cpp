@@ -10,7 +10,11 @@
 #include "backends/emu_instances.hpp"
 #include "backends/emu_launch.hpp"
 #include "core/environment.hpp"
+#include "kernels/family.hpp"
+#include "kernels/search.hpp"
 #include "kernels/sm90/candidates.hpp"
+#include "kernels/sm90/config.hpp"
+#include "kernels/sm90/cost.hpp"
 #include "kernels/sm90/timeline.hpp"
 #include "validate/data_rules.hpp"
 #include "validate/fault_text.hpp"
@@ -120,7 +124,7 @@ class EmuBackend final : public Backend {
                "an SM 9.0 device written by hand whose name begins with 'emulated'",
                ReasonKind::kMissingCapability}};
     }
-    std::vector<Reason> out = kernels::sm90::limits(problem, device);
+    std::vector<Reason> out = kernels::limits(problem, device);
     if (!out.empty() || !usable(emu_kernels(), problem, device).empty()) return out;
     return {{"emu-kernel", "problem", "a combination of types, majors and modes",
              fmt::format("one of the {} that the emulator's kernels were compiled for",
@@ -136,6 +140,7 @@ class EmuBackend final : public Backend {
       const kernels::sm90::LaunchConfig config =
           kernels::sm90::launch_values(kernel->config, problem, device);
       out.push_back({.backend = std::string(kName),
+                     .family = kernels::families().front(),
                      .config = config,
                      .summary = "emulated " + kernels::sm90::summary(config),
                      .bound = "emulation"});
@@ -155,7 +160,8 @@ class EmuBackend final : public Backend {
                       emu_traced_kernels().size()));
     }
     const kernels::sm90::LaunchConfig planned =
-        kernels::sm90::candidates(problem, device).front().config;
+
+        kernels::plans(kName, problem, device).front().config.as<kernels::sm90::LaunchConfig>();
     const auto exact = std::find_if(kernels.begin(), kernels.end(), [&](const EmuKernel* k) {
       return same_choice(k->config, planned.kernel);
     });
@@ -171,7 +177,7 @@ class EmuBackend final : public Backend {
           ", in place of {}x{}x{}, last columns {}, cluster {}x1, {} CTAs sharing tokens", p.tile_m,
           p.tile_n, p.tile_k, p.tail_n == 0 ? p.tile_n : p.tail_n, p.cluster_m, p.split_k);
     }
-    return kernels::sm90::traced(out);
+    return kernels::sm90::traced(problem, out, device);
   }
 
   std::unique_ptr<const Kernel> build(const Problem& problem, const plan::Plan& plan,

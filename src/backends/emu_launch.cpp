@@ -8,7 +8,7 @@
 
 #include "emu/tensor_map.hpp"
 #include "kernels/sm90/config.hpp"
-#include "launch/operand_limits.hpp"
+#include "kernels/sm90/image.hpp"
 #include "wgrad/shared/schedule.hpp"
 #include "wgrad/shared/tensor_map.hpp"
 #include "wgrad/shared/trace.hpp"
@@ -170,7 +170,7 @@ emu::Outcome launch_emulated(const EmuKernel& kernel, const Problem& problem,
     // Any address on 16 bytes will do as the map's base.
     o.wgrad = reinterpret_cast<void*>(std::int64_t{1} << 40);
   }
-  const Extents ld{launch::map_ld_a(problem, o), launch::map_ld_b(problem, o)};
+  const Extents ld{kernels::sm90::map_ld_a(problem, o), kernels::sm90::map_ld_b(problem, o)};
   KernelParams params = params_of(c, problem, o, ld, settings.sm_count, fault);
   if (settings.raster_m > 0) params.raster_m = settings.raster_m;
   shared::ClaimCounters claims{};

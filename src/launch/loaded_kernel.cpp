@@ -5,15 +5,13 @@
 #include <string_view>
 #include <utility>
 
+#include "kernels/launch_image.hpp"
 #include "launch/current_context.hpp"
 #include "launch/driver.hpp"
 #include "wgrad/errors.hpp"
 
 namespace wgrad::launch {
 namespace {
-
-constexpr int kArch = 90;
-constexpr const char* kClaims = "wgrad_claims";  // src/kernels/sm90/source.cpp
 
 std::string_view compiler_of(std::string_view key) {
   constexpr std::string_view kMark = "-nvrtc";
@@ -23,16 +21,16 @@ std::string_view compiler_of(std::string_view key) {
 
 }  // namespace
 
-LoadedKernel::LoadedKernel(Runtime& runtime, KernelImage image)
+LoadedKernel::LoadedKernel(Runtime& runtime, KernelModule module)
     : runtime_(runtime),
-      image_(std::move(image)),
+      module_(std::move(module)),
       claims_(static_cast<std::size_t>(runtime.device_count())),
       ready_(
           std::make_unique<std::atomic<bool>[]>(static_cast<std::size_t>(runtime.device_count()))) {
   const DriverApi& api = runtime_.api();
-  check_load(api.library_load_data(&library_, image_.cubin.data(), nullptr, nullptr, 0, nullptr,
+  check_load(api.library_load_data(&library_, module_.cubin.data(), nullptr, nullptr, 0, nullptr,
                                    nullptr, 0));
-  check_load(api.library_get_kernel(&kernel_, library_, image_.entry.c_str()));
+  check_load(api.library_get_kernel(&kernel_, library_, module_.entry.c_str()));
 }
 
 void LoadedKernel::check_load(CuResult result) const {
@@ -42,7 +40,7 @@ void LoadedKernel::check_load(CuResult result) const {
             "the NVIDIA driver (CUDA {}) does not load a kernel that NVRTC {} compiled; where "
             "the driver is the older one, update it or set WGRAD_NVRTC to an NVRTC of its "
             "version",
-            driver_version(runtime_.api()), compiler_of(image_.key)));
+            driver_version(runtime_.api()), compiler_of(module_.key)));
 }
 
 void LoadedKernel::make_ready(int device) {
@@ -50,11 +48,11 @@ void LoadedKernel::make_ready(int device) {
   const std::lock_guard lock(mutex_);
   if (is_ready(device)) return;
   const DeviceSpec spec = runtime_.device_spec(device);
-  if (spec.arch != kArch) {
-    throw RuntimeError(
-        fmt::format("wgrad: the operands are on CUDA device {} ({}, SM {}.{}); this "
-                    "operator was prepared for SM 9.0",
-                    device, spec.name, spec.arch / 10, spec.arch % 10));
+  if (spec.arch != module_.arch) {
+    throw RuntimeError(fmt::format(
+        "wgrad: the operands are on CUDA device {} ({}, SM {}.{}); this "
+        "operator was prepared for SM {}.{}",
+        device, spec.name, spec.arch / 10, spec.arch % 10, module_.arch / 10, module_.arch % 10));
   }
   const DriverApi& api = runtime_.api();
   const RelaxedCapture relaxed(api);
@@ -62,9 +60,9 @@ void LoadedKernel::make_ready(int device) {
   CuFunction loaded = nullptr;
   check_load(api.kernel_get_function(&loaded, kernel_));
   check(api,
-        api.kernel_set_attribute(kCuMaxDynamicSharedSizeBytes, image_.smem_bytes, kernel_, device),
+        api.kernel_set_attribute(kCuMaxDynamicSharedSizeBytes, module_.smem_bytes, kernel_, device),
         fmt::format("CUDA device {} gives a CTA no {} bytes of shared memory", device,
-                    image_.smem_bytes));
+                    module_.smem_bytes));
   claims_[static_cast<std::size_t>(device)] = find_counters(current.handle());
   ready_[static_cast<std::size_t>(device)].store(true, std::memory_order_release);
 }
@@ -73,7 +71,8 @@ void LoadedKernel::make_ready(int device) {
 LoadedKernel::Counters LoadedKernel::find_counters(CuContext context) const {
   CuAddress first = 0;
   std::size_t bytes = 0;
-  const CuResult result = runtime_.api().library_get_global(&first, &bytes, library_, kClaims);
+  const CuResult result =
+      runtime_.api().library_get_global(&first, &bytes, library_, kernels::kClaimsSymbol);
   if (result != kCuSuccess || bytes < sizeof(shared::ClaimCounters) * shared::kClaimSlots)
     return {};
   return {first, context};

@@ -12,17 +12,18 @@
 
 namespace wgrad::launch {
 
-struct KernelImage {
+struct KernelModule {
   std::string key;    ///< of the kernel cache: ends in the compiler's version
-  std::string cubin;  ///< an ELF file for SM 9.0
+  std::string cubin;  ///< an ELF file for devices of `arch`
   std::string entry;
+  int arch = 0;
   int smem_bytes = 0;  ///< dynamic shared memory of a launch
 };
 
 class LoadedKernel {
  public:
   /// Throws RuntimeError where the driver takes no such machine code.
-  LoadedKernel(Runtime& runtime, KernelImage image);
+  LoadedKernel(Runtime& runtime, KernelModule module);
 
   /// Loads the code onto `device`, so that a launch there loads nothing. Cheap when done before.
   void make_ready(int device);
@@ -48,7 +49,7 @@ class LoadedKernel {
   Counters find_counters(CuContext context) const;
 
   Runtime& runtime_;
-  KernelImage image_;
+  KernelModule module_;
   CuLibrary library_ = nullptr;
   CuKernel kernel_ = nullptr;
   ClaimSlots slots_;

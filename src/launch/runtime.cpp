@@ -78,13 +78,10 @@ CuContext Runtime::primary_context(int device) {
   return context;
 }
 
-std::shared_ptr<LoadedKernel> Runtime::load(const std::string& key, const std::string& cubin,
-                                            const std::string& entry, int smem_bytes) {
+std::shared_ptr<LoadedKernel> Runtime::load(const KernelModule& module) {
   const std::lock_guard lock(mutex_);
-  auto& kernel = kernels_[key];
-  if (kernel == nullptr) {
-    kernel = std::make_shared<LoadedKernel>(*this, KernelImage{key, cubin, entry, smem_bytes});
-  }
+  auto& kernel = kernels_[module.key];
+  if (kernel == nullptr) kernel = std::make_shared<LoadedKernel>(*this, module);
   return kernel;
 }
 

@@ -16,6 +16,7 @@
 namespace wgrad::launch {
 
 class LoadedKernel;
+struct KernelModule;
 
 class Runtime {
  public:
@@ -41,9 +42,8 @@ class Runtime {
 
   FaultPool& faults() noexcept { return faults_; }
 
-  /// The kernel `entry` of machine code `cubin`, loaded at the first call for `key`.
-  std::shared_ptr<LoadedKernel> load(const std::string& key, const std::string& cubin,
-                                     const std::string& entry, int smem_bytes);
+  /// The kernel of `module`, loaded at the first call for its key.
+  std::shared_ptr<LoadedKernel> load(const KernelModule& module);
 
  private:
   int attribute(int attribute, int device) const;

@@ -14,11 +14,10 @@ namespace wgrad::launch {
 shared::TensorMap encode(const DriverApi& api, const shared::TensorMapRecipe& recipe,
                          CuAddress address);
 
-/// What tells the maps of one operand of one operator apart.
+/// All that a map depends on.
 struct MapKey {
-  CuAddress address = 0;
-  std::int64_t ld = 0;
-  std::int64_t tokens = 0;  ///< 0 where the map does not depend on them
+  shared::TensorMapRecipe recipe = {};
+  CuAddress base = 0;
 
   bool operator==(const MapKey&) const = default;
 };
@@ -28,17 +27,15 @@ struct MapKey {
 /// encodes anew.
 class MapMemo {
  public:
-  /// The map of `key`; `recipe` is called only when it must be encoded.
-  template <typename Recipe>
-  shared::TensorMap get(const DriverApi& api, const MapKey& key, const Recipe& recipe) {
+  shared::TensorMap get(const DriverApi& api, const MapKey& key) {
     Slot& slot = slots_[index(key)];
     if (slot.busy.exchange(true, std::memory_order_acquire)) {
-      return encode(api, recipe(), key.address);
+      return encode(api, key.recipe, key.base);
     }
     const Release release(slot.busy);
     if (!slot.filled || slot.key != key) {
       slot.filled = false;
-      slot.map = encode(api, recipe(), key.address);
+      slot.map = encode(api, key.recipe, key.base);
       slot.key = key;
       slot.filled = true;
     }
@@ -66,7 +63,7 @@ class MapMemo {
   };
 
   static std::size_t index(const MapKey& key) noexcept {
-    return (key.address * 0x9E3779B97F4A7C15ULL + static_cast<std::uint64_t>(key.tokens)) >> 59;
+    return (key.base * 0x9E3779B97F4A7C15ULL + key.recipe.dims[0]) >> 59;
   }
   static_assert(kSlots == std::size_t{1} << 5, "index() keeps five bits");
 

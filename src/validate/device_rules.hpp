@@ -9,7 +9,7 @@
 namespace wgrad::validate {
 
 /// Every rule that `device` breaks: its kind is one of the enumerators; a CPU has threads and no
-/// multiprocessors to limit.
+/// multiprocessors to limit, a GPU at least one multiprocessor, and a limit is no negative number.
 std::vector<Reason> broken_rules(const DeviceSpec& device);
 
 }  // namespace wgrad::validate

@@ -5,6 +5,7 @@
 
 #include "plan/hopper.hpp"
 #include "support/refusal.hpp"
+#include "support/sentences.hpp"
 #include "wgrad/errors.hpp"
 #include "wgrad/executable.hpp"
 #include "wgrad/explain.hpp"
@@ -41,6 +42,11 @@ TEST(CudaSupport, F105NamesTheArchitectureAndNothingElse) {
                   "; it must be 9.0 (Hopper): there is no kernel for SM " + name + " yet");
     EXPECT_THROW(prepare(plain(), device), RuntimeError);
   }
+}
+
+TEST(CudaSupport, ACpuIsNoCudaDevice) {
+  EXPECT_EQ(test::sentences(check_support(plain(), DeviceSpec{}, "cuda").reasons),
+            "device is a CPU; it must be a CUDA device for the cuda backend");
 }
 
 TEST(CudaSupport, ExplainsEveryCandidate) {

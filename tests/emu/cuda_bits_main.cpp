@@ -7,6 +7,7 @@
 #include "backends/cuda_backend.hpp"
 #include "emu/bit_program.hpp"
 #include "emu/kernel_configs.hpp"
+#include "kernels/family.hpp"
 #include "kernels/sm90/config.hpp"
 #include "support/cuda_device.hpp"
 
@@ -20,6 +21,7 @@ Bytes run_cuda(const KernelCase& k, const CaseData& data, const std::shared_ptr<
   const DeviceSpec device = cuda_device(0);
   plan::Plan plan;
   plan.backend = "cuda";
+  plan.family = kernels::families().front();
   plan.config = kernels::sm90::launch_values(kKernelConfigs[k.kernel], problem, device);
   const auto kernel = backends::cuda_backend().build(problem, plan, device, {});
   Instance instance(data, memory);

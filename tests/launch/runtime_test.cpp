@@ -81,25 +81,27 @@ TEST_F(RuntimeTest, TakesTheStreamsContext) {
 }
 
 TEST_F(RuntimeTest, LoadsAKernelOnceAndNeverUnloads) {
-  const auto first = runtime_.load("k", "ELF", "entry", 1024);
-  EXPECT_EQ(runtime_.load("k", "ELF", "entry", 1024), first);
+  const auto first = runtime_.load({"k", "ELF", "entry", 90, 1024});
+  EXPECT_EQ(runtime_.load({"k", "ELF", "entry", 90, 1024}), first);
   EXPECT_EQ(fake_.count("library_load_data"), 1);
-  runtime_.load("other", "ELF", "entry", 1024);
+  runtime_.load({"other", "ELF", "entry", 90, 1024});
   EXPECT_EQ(fake_.count("library_load_data"), 2);
 }
 
 TEST_F(RuntimeTest, ExplainsACompilerNewerThanTheDriver) {
   fake_.failures["library_load_data"] = 218;
-  EXPECT_EQ(message_of([&] { runtime_.load("abc-nvrtc13.2", "ELF", "entry", 1024); }),
+  EXPECT_EQ(message_of([&] {
+              runtime_.load({"abc-nvrtc13.2", "ELF", "entry", 90, 1024});
+            }),
             "wgrad: the NVIDIA driver (CUDA 12.4) does not load a kernel that NVRTC 13.2 compiled; "
             "where the driver is the older one, update it or set WGRAD_NVRTC to an NVRTC of its "
             "version: as planned (CUDA_ERROR_FAKE)");
   fake_.failures.clear();
-  EXPECT_NE(runtime_.load("abc-nvrtc13.2", "ELF", "entry", 1024), nullptr);
+  EXPECT_NE(runtime_.load({"abc-nvrtc13.2", "ELF", "entry", 90, 1024}), nullptr);
 }
 
 TEST_F(RuntimeTest, MakesEachDeviceReadyOnce) {
-  const auto kernel = runtime_.load("k", "ELF", "entry", 4321);
+  const auto kernel = runtime_.load({"k", "ELF", "entry", 90, 4321});
   EXPECT_FALSE(kernel->is_ready(0));
   kernel->make_ready(0);
   kernel->make_ready(0);
@@ -111,7 +113,7 @@ TEST_F(RuntimeTest, MakesEachDeviceReadyOnce) {
 }
 
 TEST_F(RuntimeTest, RefusesADeviceOfAnotherArchitecture) {
-  const auto kernel = runtime_.load("k", "ELF", "entry", 1024);
+  const auto kernel = runtime_.load({"k", "ELF", "entry", 90, 1024});
   EXPECT_EQ(message_of([&] { kernel->make_ready(2); }),
             "wgrad: the operands are on CUDA device 2 (fake 2, SM 8.0); this operator was prepared "
             "for SM 9.0");

@@ -49,13 +49,33 @@ TEST(TensorMaps, ARefusedRecipeIsShown) {
 TEST(MapMemo, EncodesOncePerKey) {
   FakeDriver fake;
   MapMemo memo;
-  const auto get = [&](MapKey key) { return memo.get(fake.api(), key, [] { return kRecipe; }); };
-  EXPECT_EQ(get({0x1000, 8, 0}).opaque[0], 0x1000U);
-  EXPECT_EQ(get({0x1000, 8, 0}).opaque[0], 0x1000U);
+  const auto get = [&](const MapKey& key) { return memo.get(fake.api(), key); };
+  EXPECT_EQ(get({kRecipe, 0x1000}).opaque[0], 0x1000U);
+  EXPECT_EQ(get({kRecipe, 0x1000}).opaque[0], 0x1000U);
   EXPECT_EQ(fake.maps.size(), 1U);
-  get({0x1000, 16, 0});
-  get({0x1000, 16, 5});
-  EXPECT_EQ(fake.maps.size(), 3U) << "leading dimension and tokens are part of the key";
+}
+
+/// `kRecipe` with one number changed, for every number that it holds.
+std::vector<shared::TensorMapRecipe> neighbours() {
+  std::vector<shared::TensorMapRecipe> out;
+  const auto changed = [&](auto change) { change(out.emplace_back(kRecipe)); };
+  changed([](auto& r) { ++r.rank; });
+  changed([](auto& r) { r.element = shared::MapElement::kFp32; });
+  for (std::size_t i = 0; i < std::size(kRecipe.dims); ++i) changed([&](auto& r) { ++r.dims[i]; });
+  for (std::size_t i = 0; i < std::size(kRecipe.strides); ++i)
+    changed([&](auto& r) { r.strides[i] += 16; });
+  for (std::size_t i = 0; i < std::size(kRecipe.box); ++i) changed([&](auto& r) { ++r.box[i]; });
+  return out;
+}
+
+TEST(MapMemo, EveryNumberOfARecipeIsPartOfTheKey) {
+  for (const shared::TensorMapRecipe& other : neighbours()) {
+    FakeDriver fake;
+    MapMemo memo;
+    memo.get(fake.api(), {kRecipe, 0x1000});
+    memo.get(fake.api(), {other, 0x1000});
+    EXPECT_EQ(fake.maps.size(), 2U);
+  }
 }
 
 TEST(MapMemo, GivesEveryKeyItsOwnMapHoweverManyThereAre) {
@@ -63,7 +83,7 @@ TEST(MapMemo, GivesEveryKeyItsOwnMapHoweverManyThereAre) {
   MapMemo memo;
   for (int round = 0; round < 2; ++round) {
     for (CuAddress address = 0x1000; address < 0x100000; address += 0x1000) {
-      EXPECT_EQ(memo.get(fake.api(), {address, 8, 0}, [] { return kRecipe; }).opaque[0], address);
+      EXPECT_EQ(memo.get(fake.api(), {kRecipe, address}).opaque[0], address);
     }
   }
 }
@@ -71,7 +91,7 @@ TEST(MapMemo, GivesEveryKeyItsOwnMapHoweverManyThereAre) {
 TEST(MapMemo, ForgetsWhatCouldNotBeEncoded) {
   FakeDriver fake;
   MapMemo memo;
-  const auto get = [&] { return memo.get(fake.api(), {0x1000, 8, 0}, [] { return kRecipe; }); };
+  const auto get = [&] { return memo.get(fake.api(), {kRecipe, 0x1000}); };
   fake.failures["tensor_map_encode"] = 1;
   EXPECT_THROW(get(), RuntimeError);
   fake.failures.clear();
@@ -87,7 +107,7 @@ TEST(MapMemo, ThreadsNeverSeeAnothersMap) {
     threads.emplace_back([&, t] {
       for (CuAddress i = 0; i < 2000; ++i) {
         const CuAddress address = 0x1000 * (1 + (i * 7 + t) % 50);
-        const auto map = memo.get(fake.api(), {address, 8, 0}, [] { return kRecipe; });
+        const auto map = memo.get(fake.api(), {kRecipe, address});
         wrong += map.opaque[0] != address;
       }
     });

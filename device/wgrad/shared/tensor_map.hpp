@@ -16,6 +16,8 @@ struct TensorMapRecipe {
   u64 strides[4];         // bytes, of dims 1..rank-1
   u32 box[5];             // elements
   bool is_plain = false;  // no swizzle: rows of the box follow each other
+
+  bool operator==(const TensorMapRecipe&) const = default;
 };
 
 // Ragged bound (docs/notes): the token coordinate leaves its dimension, kRaggedTokens, exactly at

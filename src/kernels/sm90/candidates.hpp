@@ -1,24 +1,11 @@
-// How the SM90 kernel computes a problem: which configurations fit, and which should be fastest.
+// Which configurations of the SM90 kernel compute a problem, and which should be fastest.
 #pragma once
 
 #include <vector>
 
-#include "kernels/sm90/config.hpp"
-#include "kernels/sm90/cost.hpp"
-#include "wgrad/device_spec.hpp"
-#include "wgrad/problem.hpp"
-#include "wgrad/support.hpp"
+#include "kernels/family.hpp"
 
 namespace wgrad::kernels::sm90 {
-
-struct Candidate {
-  LaunchConfig config;
-  Cost cost;
-};
-
-/// What the SM90 kernel cannot do of `problem` on `device`; `problem` breaks no rule of the
-/// contract.
-std::vector<Reason> limits(const Problem& problem, const DeviceSpec& device);
 
 /// How many CTAs of a cluster should share a tile's tokens: Config::split_k, where it can be had.
 /// An expert's sums follow it alone. So it is chosen for a typical number of tokens, MN-major
@@ -26,7 +13,7 @@ std::vector<Reason> limits(const Problem& problem, const DeviceSpec& device);
 /// the tiling arguments moves a bit.
 int token_split(const Problem& problem, DeviceSpec device);
 
-/// Best first. Empty exactly when limits() is not.
+/// KernelFamily::candidates; their configurations are LaunchConfigs.
 std::vector<Candidate> candidates(const Problem& problem, const DeviceSpec& device);
 
 }  // namespace wgrad::kernels::sm90

@@ -134,6 +134,13 @@ bool fits(const shared::Config& c, const Problem& p, const DeviceSpec& device) {
          shared::cluster_ctas(c) <= usable_sms(device);
 }
 
+std::vector<shared::Config> fitting_configs(const Problem& p, const DeviceSpec& device) {
+  std::vector<shared::Config> out = allowed_configs(p);
+  const auto too_large = [&](const shared::Config& c) { return !fits(c, p, device); };
+  out.erase(std::remove_if(out.begin(), out.end(), too_large), out.end());
+  return out;
+}
+
 LaunchConfig launch_values(const shared::Config& c, const Problem& p, const DeviceSpec& device) {
   const shared::Sms sms = sms_of(device);
   LaunchConfig config;

@@ -50,6 +50,8 @@ std::int64_t smem_bytes(const shared::Config& config);
 int usable_sms(const DeviceSpec& device);
 shared::Sms sms_of(const DeviceSpec& device);
 bool fits(const shared::Config& config, const Problem& problem, const DeviceSpec& device);
+/// Of the allowed ones, those that `device` can run.
+std::vector<shared::Config> fitting_configs(const Problem& problem, const DeviceSpec& device);
 
 /// Of a configuration that fits.
 LaunchConfig launch_values(const shared::Config& config, const Problem& problem,

@@ -5,6 +5,8 @@
 #include <string_view>
 
 #include "core/field_text.hpp"
+#include "kernels/launch_image.hpp"
+#include "kernels/sm90/config.hpp"
 #include "wgrad/shared/params.hpp"
 #include "wgrad/sm90/smem.hpp"
 
@@ -47,7 +49,13 @@ KernelSource source(const Config& c) {
       config_text(c), agreement_text(c), kEntry);
   out.options = {"--gpu-architecture=sm_90a", "--std=c++20", "--device-as-default-execution-space",
                  "--ptxas-options=-v"};
+  out.arch = 90;
+  out.shared_bytes = static_cast<int>(smem_bytes(c));
   return out;
+}
+
+KernelSource source_of(const plan::Plan& plan) {
+  return source(plan.config.as<LaunchConfig>().kernel);
 }
 
 }  // namespace wgrad::kernels::sm90

@@ -5,14 +5,16 @@
 #include <span>
 
 #include "plan/plan.hpp"
+#include "wgrad/device_spec.hpp"
+#include "wgrad/problem.hpp"
 #include "wgrad/trace.hpp"
 
 namespace wgrad::kernels::sm90 {
 
-/// The plan with a traced kernel, and the workspace that this takes.
-plan::Plan traced(plan::Plan plan);
+/// KernelFamily::traced.
+plan::Plan traced(const Problem& problem, const plan::Plan& plan, const DeviceSpec& device);
 
-/// Of a traced plan; `workspace` holds at least its workspace_bytes.
+/// KernelFamily::read_trace.
 Timeline timeline(const plan::Plan& plan, std::span<const std::byte> workspace);
 
 }  // namespace wgrad::kernels::sm90

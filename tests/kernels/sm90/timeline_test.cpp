@@ -23,7 +23,7 @@ plan::Plan small_plan() {
   plan::Plan plan;
   plan.config = config;
   plan.summary = "small";
-  return traced(plan);
+  return traced({}, plan, {});
 }
 
 /// A workspace as a kernel would leave it: the clock starts just before it wraps, the timer shows
@@ -32,7 +32,7 @@ struct Record {
   static constexpr shared::u32 kTimer = 0x18b0a000;  // high half
   plan::Plan plan = small_plan();
   std::vector<std::byte> bytes =
-      std::vector<std::byte>(static_cast<std::size_t>(plan.workspace_bytes));
+      std::vector<std::byte>(static_cast<std::size_t>(plan::workspace_bytes(plan)));
   static constexpr shared::u32 kStart = 4294967000U;
 
   void track(shared::u32 cta, shared::u32 number, std::vector<TraceEvent> events) {
@@ -126,7 +126,7 @@ TEST(Sm90Timeline, SaysWhenATrackWasFull) {
 TEST(Sm90Timeline, ATracedPlanNeedsItsWorkspace) {
   const plan::Plan plan = small_plan();
   EXPECT_TRUE(plan.config.as<LaunchConfig>().kernel.trace);
-  EXPECT_EQ(plan.workspace_bytes, 2 * 15 * 2048 * 16);
+  EXPECT_EQ(plan::workspace_bytes(plan), 2 * 15 * 2048 * 16);
   EXPECT_NE(plan.summary.find("traced"), std::string::npos);
 }
 

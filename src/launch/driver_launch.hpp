@@ -1,4 +1,4 @@
-// One operator on SM90 devices: from operands to a launch.
+// One operator on CUDA devices: from operands to a launch of its family's image.
 #pragma once
 
 #include <atomic>
@@ -6,22 +6,23 @@
 #include <mutex>
 #include <optional>
 
-#include "kernels/sm90/config.hpp"
+#include "kernels/launch_image.hpp"
 #include "launch/fault_records.hpp"
 #include "launch/loaded_kernel.hpp"
 #include "launch/runtime.hpp"
 #include "launch/tensor_maps.hpp"
+#include "plan/plan.hpp"
 #include "wgrad/operands.hpp"
 #include "wgrad/problem.hpp"
 
 namespace wgrad::launch {
 
-class Sm90Launch {
+class DriverLaunch {
  public:
   /// Makes `device` ready; -1: the current one, or none where no context is current. Any other
-  /// device is made ready by its first launch.
-  Sm90Launch(Runtime& runtime, const Problem& problem, const kernels::sm90::LaunchConfig& config,
-             std::shared_ptr<LoadedKernel> kernel, bool validate, int device);
+  /// device is made ready by its first launch. `kernel` was compiled from the plan's source.
+  DriverLaunch(Runtime& runtime, const Problem& problem, const plan::Plan& plan,
+               std::shared_ptr<LoadedKernel> kernel, bool validate, int device);
 
   /// Thread-safe; neither allocates device memory nor waits, unless data is validated.
   void launch(const Operands& operands) const;
@@ -32,13 +33,14 @@ class Sm90Launch {
  private:
   int device_of(const Operands& operands) const;
   void make_ready(int device) const;
-  void set_operands(shared::KernelParams& params, const Operands& operands, int device) const;
-  void set_maps(shared::KernelParams& params, const Operands& operands) const;
-  void start(shared::KernelParams& params, CuStream stream) const;
+  void set_maps(kernels::LaunchImage& image) const;
+  void start(kernels::LaunchImage& image, CuStream stream) const;
 
   /// Memo of pure functions, and records that appear once: no launch sees another's state.
   struct Shared {
-    MapMemo a, b, out;
+    explicit Shared(std::size_t map_count) : maps(std::make_unique<MapMemo[]>(map_count)) {}
+
+    std::unique_ptr<MapMemo[]> maps;  ///< by the image's slots
     std::once_flag once;
     std::unique_ptr<FaultRecords> owner;
     std::atomic<FaultRecords*> records = nullptr;
@@ -46,10 +48,9 @@ class Sm90Launch {
 
   Runtime& runtime_;
   Problem problem_;
-  kernels::sm90::LaunchConfig config_;
+  plan::Plan plan_;
   std::shared_ptr<LoadedKernel> kernel_;
   bool validate_;
-  shared::KernelParams static_params_ = {};
   std::unique_ptr<Shared> shared_;
 };
 

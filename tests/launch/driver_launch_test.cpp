@@ -1,4 +1,4 @@
-#include "launch/sm90_launch.hpp"
+#include "launch/driver_launch.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "kernels/sm90/candidates.hpp"
+#include "kernels/search.hpp"
+#include "kernels/sm90/config.hpp"
 #include "launch/fake_driver.hpp"
 #include "plan/hopper.hpp"
 #include "support/refusal.hpp"
@@ -41,12 +42,15 @@ class LaunchTest : public testing::Test {
  protected:
   LaunchTest() { fake_.make_current(0); }
 
-  kernels::sm90::LaunchConfig config(const Problem& p) {
-    return kernels::sm90::candidates(p, hopper()).at(0).config;
+  static plan::Plan plan_of(const Problem& p) { return kernels::plans("cuda", p, hopper()).at(0); }
+  static kernels::sm90::LaunchConfig config(const Problem& p) {
+    return plan_of(p).config.as<kernels::sm90::LaunchConfig>();
   }
-  Sm90Launch prepare(const Problem& p, bool validate = false, int device = -1) {
-    const auto c = config(p);
-    return {runtime_, p, c, runtime_.load("k", "ELF", "entry", c.smem_bytes), validate, device};
+  static KernelModule module_of(const Problem& p) {
+    return {"k", "ELF", "entry", 90, config(p).smem_bytes};
+  }
+  DriverLaunch prepare(const Problem& p, bool validate = false, int device = -1) {
+    return {runtime_, p, plan_of(p), runtime_.load(module_of(p)), validate, device};
   }
   Operands operands(const Problem& p, int device = 0) {
     Operands o;
@@ -127,8 +131,7 @@ TEST_F(LaunchTest, LaunchesAreProgrammaticWhereGraphsCaptureThem) {
   EXPECT_TRUE(fake_.launches[0].programmatic);
   fake_.version = 12020;
   Runtime old{fake_.api()};
-  const auto c = config(p);
-  Sm90Launch(old, p, c, old.load("k", "ELF", "entry", c.smem_bytes), false, 0).launch(operands(p));
+  DriverLaunch(old, p, plan_of(p), old.load(module_of(p)), false, 0).launch(operands(p));
   EXPECT_FALSE(fake_.launches[1].programmatic);
 }
 
@@ -136,8 +139,9 @@ TEST_F(LaunchTest, LaunchesThatLeaveSmsToOthersBeginAfterTheOneBefore) {
   const Problem p = plain();
   kernels::sm90::LaunchConfig limited = config(p);
   limited.overlaps = false;
-  Sm90Launch(runtime_, p, limited, runtime_.load("k", "ELF", "entry", limited.smem_bytes), false, 0)
-      .launch(operands(p));
+  plan::Plan plan = plan_of(p);
+  plan.config = limited;
+  DriverLaunch(runtime_, p, plan, runtime_.load(module_of(p)), false, 0).launch(operands(p));
   EXPECT_FALSE(fake_.launches[0].programmatic);
 }
 
@@ -308,8 +312,7 @@ TEST_F(LaunchTest, WorksWhereNoContextIsCurrent) {
   const Problem p = plain();
   FakeDriver fresh;  // nothing is current
   Runtime runtime(fresh.api());
-  const auto c = config(p);
-  const Sm90Launch op(runtime, p, c, runtime.load("k", "ELF", "entry", c.smem_bytes), false, -1);
+  const DriverLaunch op(runtime, p, plan_of(p), runtime.load(module_of(p)), false, -1);
   EXPECT_EQ(fresh.count("primary_context_retain"), 0) << "no context is made uninvited";
   EXPECT_FALSE(op.fault());
   Operands o;

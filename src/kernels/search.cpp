@@ -1,0 +1,94 @@
+#include "kernels/search.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "kernels/family.hpp"
+
+namespace wgrad::kernels {
+namespace {
+
+std::string arch_name(int arch) {
+  return fmt::format("{}.{}", arch / 10, arch % 10);
+}
+
+bool serves(const KernelFamily& family, int arch) {
+  return std::any_of(family.architectures.begin(), family.architectures.end(),
+                     [&](const Architecture& a) { return a.arch == arch; });
+}
+
+/// "9.0 (Hopper), 10.0 (Blackwell)"
+std::string served_architectures() {
+  std::vector<std::string> names;
+  for (const KernelFamily* family : families()) {
+    for (const Architecture& a : family->architectures) {
+      std::string name = fmt::format("{} ({})", arch_name(a.arch), a.chip);
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+Reason no_kernel_for(int arch) {
+  return {
+      "arch", "compute capability", arch_name(arch),
+      fmt::format("{}: there is no kernel for SM {} yet", served_architectures(), arch_name(arch)),
+      ReasonKind::kMissingCapability};
+}
+
+std::vector<const KernelFamily*> families_for(int arch) {
+  std::vector<const KernelFamily*> out;
+  std::copy_if(families().begin(), families().end(), std::back_inserter(out),
+               [&](const KernelFamily* f) { return serves(*f, arch); });
+  return out;
+}
+
+struct Found {
+  const KernelFamily* family;
+  Candidate candidate;
+};
+
+std::vector<Found> candidates(const Problem& problem, const DeviceSpec& device) {
+  std::vector<Found> out;
+  for (const KernelFamily* family : families_for(device.arch)) {
+    for (Candidate& c : family->candidates(problem, device)) out.push_back({family, std::move(c)});
+  }
+  std::stable_sort(out.begin(), out.end(), [](const Found& x, const Found& y) {
+    return std::pair(x.candidate.rank, x.candidate.cost) <
+           std::pair(y.candidate.rank, y.candidate.cost);
+  });
+  return out;
+}
+
+}  // namespace
+
+std::vector<Reason> limits(const Problem& problem, const DeviceSpec& device) {
+  const auto served = families_for(device.arch);
+  if (served.empty()) return {no_kernel_for(device.arch)};
+  std::vector<Reason> fewest = served.front()->limits(problem, device);
+  for (std::size_t i = 1; i < served.size() && !fewest.empty(); ++i) {
+    std::vector<Reason> reasons = served[i]->limits(problem, device);
+    if (reasons.size() < fewest.size()) fewest = std::move(reasons);
+  }
+  return fewest;
+}
+
+std::vector<plan::Plan> plans(std::string_view backend, const Problem& problem,
+                              const DeviceSpec& device) {
+  std::vector<plan::Plan> out;
+  for (Found& found : candidates(problem, device)) {
+    out.push_back({.backend = std::string(backend),
+                   .family = found.family,
+                   .config = std::move(found.candidate.config),
+                   .summary = std::move(found.candidate.summary),
+                   .predicted_ms = found.candidate.predicted_ms,
+                   .bound = std::string(found.candidate.bound)});
+  }
+  return out;
+}
+
+}  // namespace wgrad::kernels
