@@ -159,9 +159,9 @@ class EmuBackend final : public Backend {
                       "the emulator's traced kernels were compiled for",
                       emu_traced_kernels().size()));
     }
-    const kernels::sm90::LaunchConfig planned =
-
+    kernels::sm90::LaunchConfig planned =
         kernels::plans(kName, problem, device).front().config.as<kernels::sm90::LaunchConfig>();
+    planned.kernel.trace = true;
     const auto exact = std::find_if(kernels.begin(), kernels.end(), [&](const EmuKernel* k) {
       return same_choice(k->config, planned.kernel);
     });

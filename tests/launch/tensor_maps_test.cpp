@@ -65,17 +65,26 @@ std::vector<shared::TensorMapRecipe> neighbours() {
   for (std::size_t i = 0; i < std::size(kRecipe.strides); ++i)
     changed([&](auto& r) { r.strides[i] += 16; });
   for (std::size_t i = 0; i < std::size(kRecipe.box); ++i) changed([&](auto& r) { ++r.box[i]; });
+  changed([](auto& r) { r.is_plain = !r.is_plain; });
   return out;
 }
 
 TEST(MapMemo, EveryNumberOfARecipeIsPartOfTheKey) {
-  for (const shared::TensorMapRecipe& other : neighbours()) {
-    FakeDriver fake;
-    MapMemo memo;
-    memo.get(fake.api(), {kRecipe, 0x1000});
-    memo.get(fake.api(), {other, 0x1000});
-    EXPECT_EQ(fake.maps.size(), 2U);
-  }
+  const MapKey key = {kRecipe, 0x1000};
+  EXPECT_EQ(key, (MapKey{kRecipe, 0x1000}));
+  EXPECT_NE(key, (MapKey{kRecipe, 0x1010}));
+  for (const shared::TensorMapRecipe& other : neighbours()) EXPECT_NE(key, (MapKey{other, 0x1000}));
+}
+
+TEST(MapMemo, AnotherRecipeAtTheSameAddressIsEncoded) {
+  FakeDriver fake;
+  MapMemo memo;
+  shared::TensorMapRecipe wider = kRecipe;
+  wider.strides[0] += 16;
+  memo.get(fake.api(), {kRecipe, 0x1000});
+  memo.get(fake.api(), {wider, 0x1000});
+  ASSERT_EQ(fake.maps.size(), 2U);
+  EXPECT_EQ(fake.maps[1].strides[0], 1296U);
 }
 
 TEST(MapMemo, GivesEveryKeyItsOwnMapHoweverManyThereAre) {
