@@ -22,7 +22,7 @@ nanobind_add_module(_jax_ffi NB_STATIC NB_DOMAIN wgrad_jax NOMINSIZE
   jax_ffi/handlers.cpp
   jax_ffi/module.cpp
   jax_ffi/operators.cpp)
-target_link_libraries(_jax_ffi PRIVATE wgrad)
+target_link_libraries(_jax_ffi PRIVATE wgrad_call wgrad)
 wgrad_compile_options(_jax_ffi)
 # Their headers are not ours to warn about.
 target_include_directories(_jax_ffi SYSTEM PRIVATE ${include} ${Python_INCLUDE_DIRS}

@@ -1,10 +1,10 @@
 #include "attributes.hpp"
 
-#include <array>
 #include <cstdint>
 #include <string>
-#include <utility>
 
+#include "call/element.hpp"
+#include "call/spelling.hpp"
 #include "wgrad/errors.hpp"
 
 namespace wgrad::jax {
@@ -20,33 +20,16 @@ T get(const Dictionary& attributes, std::string_view name) {
                    " is missing or of another type: " + value.error().message());
 }
 
-[[noreturn]] void refuse(std::string_view name, std::string_view got) {
-  throw ValueError("wgrad: the custom call's attribute " + std::string(name) + " is '" +
-                   std::string(got) + "'; it must be one of the values that wgrad.jax writes");
+std::string_view text(const Dictionary& attributes, const char* name) {
+  return get<std::string_view>(attributes, name);
 }
 
-template <class T>
-T choice(const Dictionary& attributes, std::string_view name,
-         std::initializer_list<std::pair<std::string_view, T>> all) {
-  const auto text = get<std::string_view>(attributes, name);
-  for (const auto& [known, value] : all) {
-    if (known == text) return value;
-  }
-  refuse(name, text);
+DType dtype(const Dictionary& attributes, const char* name) {
+  return call::dtype_named(text(attributes, name), name);
 }
 
-DType dtype(const Dictionary& attributes, std::string_view field) {
-  constexpr std::array kAll = {DType::kBf16, DType::kF16,  DType::kF32, DType::kE4m3,
-                               DType::kE5m2, DType::kE2m1, DType::kE8m0};
-  const auto text = get<std::string_view>(attributes, field);
-  for (const DType known : kAll) {
-    if (name(known) == text) return known;
-  }
-  refuse(field, text);
-}
-
-Major major(const Dictionary& attributes, std::string_view name) {
-  return choice<Major>(attributes, name, {{"k", Major::kK}, {"mn", Major::kMn}});
+Major major(const Dictionary& attributes, const char* name) {
+  return call::major_named(text(attributes, name), name);
 }
 
 int small(const Dictionary& attributes, std::string_view name) {
@@ -54,13 +37,11 @@ int small(const Dictionary& attributes, std::string_view name) {
 }
 
 std::optional<ScaleSpec> read_scales(const Dictionary& attributes) {
-  if (get<std::string_view>(attributes, "scale_dtype").empty()) return std::nullopt;
+  if (text(attributes, "scale_dtype").empty()) return std::nullopt;
   ScaleSpec scales;
   scales.dtype = dtype(attributes, "scale_dtype");
   scales.vec_size = small(attributes, "sf_vec_size");
-  scales.layout = choice<ScaleLayout>(
-      attributes, "scale_layout",
-      {{"swizzled", ScaleLayout::kSwizzled}, {"compact", ScaleLayout::kCompact}});
+  scales.layout = call::scale_layout_named(text(attributes, "scale_layout"));
   scales.global_scale = get<bool>(attributes, "global_scale");
   return scales;
 }
@@ -75,14 +56,10 @@ Problem read_problem(const Dictionary& attributes) {
   p.b_dtype = dtype(attributes, "b_dtype");
   p.a_major = major(attributes, "a_major");
   p.b_major = major(attributes, "b_major");
-  p.input_order = choice<InputOrder>(
-      attributes, "input_order",
-      {{"tensor2d", InputOrder::kTensor2d}, {"tensor_ragged", InputOrder::kTensorRagged}});
+  p.input_order = call::input_order_named(text(attributes, "input_order"));
   p.scales = read_scales(attributes);
   p.wgrad_dtype = dtype(attributes, "wgrad_dtype");
-  p.output_mode =
-      choice<OutputMode>(attributes, "output_mode",
-                         {{"dense", OutputMode::kDense}, {"discrete", OutputMode::kDiscrete}});
+  p.output_mode = call::output_mode_named(text(attributes, "output_mode"));
   p.accumulate = get<bool>(attributes, "accumulate");
   p.tiling = {small(attributes, "tile_m"), small(attributes, "tile_n"),
               small(attributes, "cluster_m"), small(attributes, "cluster_n")};
@@ -94,13 +71,14 @@ Problem read_problem(const Dictionary& attributes) {
 Statement read_statement(const Dictionary& attributes) {
   Statement statement;
   statement.problem = read_problem(attributes);
-  statement.options.backend = std::string(get<std::string_view>(attributes, "backend"));
+  statement.options.backend = text(attributes, "backend");
+  statement.options.validate_device_data = get<bool>(attributes, "validate_device_data");
   statement.sm_limit = small(attributes, "sm_limit");
   return statement;
 }
 
 std::string_view key_of(const Dictionary& attributes) {
-  return get<std::string_view>(attributes, "key");
+  return text(attributes, "key");
 }
 
 DeviceSpec limited(DeviceSpec device, const Statement& statement) {

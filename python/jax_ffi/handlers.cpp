@@ -26,8 +26,8 @@ ffi::Error guarded(const Work& work) {
   }
 }
 
-void run(const ffi::Dictionary& attributes, Place place, void* stream, ffi::RemainingArgs arguments,
-         ffi::RemainingRets results) {
+void run(const ffi::Dictionary& attributes, const call::Place& place, void* stream,
+         ffi::RemainingArgs arguments, ffi::RemainingRets results) {
   const Executable executable = operators().get(attributes, place);
   Operands operands = read_buffers(executable.problem(), arguments, results);
   operands.stream = stream;

@@ -5,32 +5,30 @@
 namespace wgrad::jax {
 namespace {
 
-Executable prepared(const xla::ffi::Dictionary& attributes, Place place) {
+Executable prepared(const xla::ffi::Dictionary& attributes, const call::Place& place) {
   Statement statement = read_statement(attributes);
   statement.options.device = place.ordinal;
-  const DeviceSpec device =
-      place.kind == DeviceKind::kCpu ? cpu_device() : cuda_device(place.ordinal);
-  return prepare(statement.problem, limited(device, statement), statement.options);
+  return prepare(statement.problem, limited(call::device_at(place), statement), statement.options);
 }
 
 }  // namespace
 
-Executable Operators::get(const xla::ffi::Dictionary& attributes, Place place) {
+Executable Operators::get(const xla::ffi::Dictionary& attributes, const call::Place& place) {
   const std::string_view key = key_of(attributes);
   {
     const std::shared_lock lock(mutex_);
-    if (const auto at = kept_.find(place); at != kept_.end()) {
+    if (const auto at = kept_.find(place.ordinal); at != kept_.end()) {
       if (const auto found = at->second.find(key); found != at->second.end()) return found->second;
     }
   }
   Executable made = prepared(attributes, place);  // unlocked: it may compile a kernel
   const std::unique_lock lock(mutex_);
-  return kept_[place].emplace(std::string(key), std::move(made)).first->second;
+  return kept_[place.ordinal].emplace(std::string(key), std::move(made)).first->second;
 }
 
 std::optional<DeviceFault> Operators::fault() const {
   const std::shared_lock lock(mutex_);
-  for (const auto& [place, by_key] : kept_) {
+  for (const auto& [ordinal, by_key] : kept_) {
     for (const auto& [key, executable] : by_key) {
       if (auto seen = executable.fault()) return seen;
     }
@@ -40,7 +38,7 @@ std::optional<DeviceFault> Operators::fault() const {
 
 void Operators::clear_fault() const {
   const std::shared_lock lock(mutex_);
-  for (const auto& [place, by_key] : kept_) {
+  for (const auto& [ordinal, by_key] : kept_) {
     for (const auto& [key, executable] : by_key) executable.clear_fault();
   }
 }

@@ -9,23 +9,12 @@
 #include <shared_mutex>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "attributes.hpp"
-#include "wgrad/device_spec.hpp"
+#include "call/tensor_view.hpp"
 #include "wgrad/executable.hpp"
 
 namespace wgrad::jax {
-
-/// Which device: an ordinal of CUDA's, or the CPU.
-struct Place {
-  DeviceKind kind = DeviceKind::kCpu;
-  int ordinal = -1;  ///< -1 on a CPU
-
-  bool operator<(const Place& other) const noexcept {
-    return std::pair(kind, ordinal) < std::pair(other.kind, other.ordinal);
-  }
-};
 
 /// Thread-safe. A state of XLA's own would tie the extension to one version of jaxlib: the layout
 /// of the calls that set and get it changed between API versions 0.1 and 0.3.
@@ -33,7 +22,7 @@ class Operators {
  public:
   /// The operator that `attributes` state, on `place`; prepared where it is not kept yet. Throws
   /// what prepare() throws.
-  Executable get(const xla::ffi::Dictionary& attributes, Place place);
+  Executable get(const xla::ffi::Dictionary& attributes, const call::Place& place);
 
   /// The first fault in device data that a kept operator met.
   std::optional<DeviceFault> fault() const;
@@ -43,9 +32,10 @@ class Operators {
 
  private:
   using ByKey = std::map<std::string, Executable, std::less<>>;
+  using ByOrdinal = std::map<int, ByKey>;  // -1: the CPU
 
   mutable std::shared_mutex mutex_;
-  std::map<Place, ByKey> kept_;
+  ByOrdinal kept_;
 };
 
 Operators& operators();

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from typing import Any
 
@@ -41,6 +42,20 @@ def refuse_traced(tensor: Any, function: str) -> None:
             "dispatch mode), which would keep this call's memory; it must be grouped_wgrad, which "
             "becomes an operator there"
         )
+
+
+def is_jax(tensor: Any) -> bool:
+    """Whether `tensor` is a JAX array, traced ones included, without importing jax."""
+    jax = sys.modules.get("jax")
+    return jax is not None and isinstance(tensor, jax.Array)
+
+
+def jax_front_end(module: str) -> Any:
+    """A module of wgrad.jax. Raises RuntimeError where it cannot be had."""
+    try:
+        return importlib.import_module(f"wgrad.jax.{module}")
+    except ImportError as error:
+        raise _core.RuntimeError(str(error)) from error
 
 
 def new_output(

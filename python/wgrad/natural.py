@@ -6,7 +6,7 @@ from typing import Any
 
 from . import _core, cache
 from ._options import options
-from ._tensors import is_traced, new_output
+from ._tensors import is_jax, is_traced, jax_front_end, new_output
 from .quantize import Quantized, packed, unwrap
 
 
@@ -69,7 +69,7 @@ def grouped_wgrad(
             (E, output_mode="discrete").
 
     Returns:
-        ``out`` as given, or the new (E, M, N) tensor: torch's beside a torch tensor, else numpy's.
+        ``out`` as given, or the new (E, M, N) tensor: of torch or JAX where x is, else numpy's.
         Arrays in a GPU's memory that are not torch's need ``out``.
 
     The tensors are used where they lie. The one exception is a numpy array of ml_dtypes'
@@ -104,6 +104,8 @@ def grouped_wgrad(
         sm_limit,
         True,
     )
+    if is_jax(x):
+        return jax_front_end("eager").natural(locals(), chosen)
     scales = (x_scale, dy_scale, x_global_scale, dy_global_scale)
     try:
         return _run(x, dy, offsets, scales, chosen, out, accumulate, stream, workspace)

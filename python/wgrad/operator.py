@@ -10,7 +10,7 @@ from . import _core
 from ._options import options, pair, whole
 from ._overlap import default_sm_limit
 from ._refusals import refuse, shown
-from ._tensors import ALIGNMENT, refuse_traced
+from ._tensors import ALIGNMENT, is_jax, jax_front_end, refuse_traced
 from .layouts import checked, described
 
 _MODES = (
@@ -193,7 +193,7 @@ class GroupedGemmWgrad:
         *,
         workspace: Any = None,
         descriptor_workspace: Any = None,
-    ) -> None:
+    ) -> Any:
         """Computes one call into ``wgrad_tensor``, or through ``wgrad_ptrs`` in discrete mode.
 
         Args:
@@ -208,6 +208,10 @@ class GroupedGemmWgrad:
                 of the tensors' device. Must be None on a CPU.
             workspace, descriptor_workspace: two names of one uint8 tensor on the operands' device,
                 of scratch_workspace_bytes() or more.
+
+        Returns:
+            None. Of JAX arrays, which cannot be written: a new (E, M, N) array, or with wgrad_ptrs
+            the token to block on.
 
         Raises:
             RuntimeError: compile() was not called.
@@ -225,7 +229,7 @@ class GroupedGemmWgrad:
         compiled = self._stacked if wgrad_ptrs is None else self._pointers
         if compiled is None or (wgrad_ptrs is not None and wgrad_tensor is not None):
             compiled = self._select(wgrad_tensor)
-        compiled.run(
+        return compiled.run(
             _core.Api.CALL,
             a_tensor,
             b_tensor,
@@ -247,7 +251,7 @@ class GroupedGemmWgrad:
             raise _not_compiled()
         compiled.run_request(request)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> None:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """compile() where needed, then execute(...)."""
         self.compile()
         return self.execute(*args, **kwargs)
@@ -311,6 +315,8 @@ class GroupedGemmWgrad:
         chosen = options(*choices, sm_limit)
 
         def contract(pointers: bool) -> _core.Contract:
+            if is_jax(a):
+                return self._contract_of_jax(samples, chosen, sm_limit, pointers)
             return _core.describe(
                 _core.Api.SAMPLE,
                 a,
@@ -340,6 +346,20 @@ class GroupedGemmWgrad:
         self.weight_mode = MoEWeightMode.DISCRETE
         return stacked, contract(True)
 
+    def _contract_of_jax(
+        self, samples: tuple[Any, ...], chosen: _core.Options, sm_limit: Any, pointers: bool
+    ) -> _core.Contract:
+        """What stands for one where the samples are JAX arrays."""
+        a, b, sfa, sfb, offsets, wgrad, global_scale_a, global_scale_b = samples
+        tensors = {"a": a, "b": b, "sfa": sfa, "sfb": sfb, "offsets": offsets}
+        tensors |= {"global_scale_a": global_scale_a, "global_scale_b": global_scale_b}
+        backend, validate = self._choices[-3:-1]
+        kept = {"backend": backend, "validate_device_data": validate, "sm_limit": sm_limit}
+        made: _core.Contract = jax_front_end("operator").Contract(
+            chosen, kept, tensors, wgrad, pointers
+        )
+        return made
+
     def _check_discrete(
         self, contract: _core.Contract, num_experts: Any, wgrad_shape: Any, wgrad_dtype: Any
     ) -> None:
@@ -358,6 +378,8 @@ class GroupedGemmWgrad:
 def _check_expert(expert: Any, contract: _core.Contract) -> None:
     name = "sample_wgrad_expert"
     _, m, n = contract.wgrad_shape
+    if is_jax(expert):
+        expert = jax_front_end("statement").stand_in(expert)
     view = _core.read_tensor(expert, name)
     if view.shape not in ((m, n), (m, n, 1)):
         need = f"(M, N) = ({m}, {n}), or ({m}, {n}, 1)"

@@ -8,7 +8,7 @@ from . import _core, cache
 from ._options import options, whole
 from ._overlap import default_sm_limit
 from ._refusals import refuse, shown
-from ._tensors import new_output, refuse_traced
+from ._tensors import is_jax, jax_front_end, new_output, refuse_traced
 from .layouts import checked, described
 from .operator import GroupedGemmWgrad, GroupedGemmWgradSm100, WGradInputOrder
 from .tuple_dict import TupleDict, register_pytrees
@@ -105,6 +105,9 @@ def grouped_gemm_wgrad_wrapper_sm100(
         validate_device_data,
         sm_limit,
     )
+    if is_jax(a_tensor):
+        result: TupleDict = jax_front_end("eager").wrapper(locals(), options(*choices))
+        return result
     request = _core.Request(
         _core.Api.CALL,
         a_tensor,
@@ -229,12 +232,68 @@ def get_grouped_gemm_wgrad_workspace_size_sm100(
     return _core.workspace_bytes(experts, output_mode == "discrete")
 
 
-def grouped_gemm_wgrad_jax_sm100(*args: Any, **kwargs: Any) -> Any:
-    """The JAX front end. Not built yet: every call raises RuntimeError and says so."""
-    raise _core.RuntimeError(
-        "wgrad: the JAX front end is not built yet; grouped_wgrad takes numpy arrays and torch "
-        "tensors"
+def grouped_gemm_wgrad_jax_sm100(
+    a_tensor: Any,
+    b_tensor: Any,
+    offsets_tensor: Any,
+    wgrad_ptrs: Any = None,
+    wgrad_dtype: Any = "bfloat16",
+    acc_dtype: Any = "float32",
+    mma_tiler_mn: tuple[int, int] = (256, 256),
+    cluster_shape_mn: tuple[int, int] | None = None,
+    accumulate_on_output: bool = False,
+    input_order: Any = "tensor2d",
+    *,
+    sfa_tensor: Any = None,
+    sfb_tensor: Any = None,
+    global_scale_a: Any = None,
+    global_scale_b: Any = None,
+    sf_vec_size: int = 32,
+) -> Any:
+    """The weight gradients of JAX arrays, eagerly or under ``jax.jit``, as one XLA custom call.
+
+    Args:
+        a_tensor: (M, T) bfloat16, float16 or FP8; packed FP4 (M, T/2) uint8, two tokens a byte.
+        b_tensor: (T, N) of a_tensor's dtype; packed FP4 (N, T/2) uint8. Both are row-major.
+        offsets_tensor: (E,) int32, the cumulative ends of the experts.
+        wgrad_ptrs: None; or (E,) int64 addresses of the experts' (M, N) outputs, on the operands'
+            device, and without jax_enable_x64 their bytes: (E * 8,) or (E, 8) uint8, little-endian.
+            The caller seeds what is accumulated into, and keeps the outputs where they are.
+        wgrad_dtype: bfloat16, float16 or float32, of the result or of what wgrad_ptrs point to.
+        acc_dtype: float32, nothing else.
+        mma_tiler_mn, cluster_shape_mn, input_order: as GroupedGemmWgradSm100.
+        accumulate_on_output: add to what wgrad_ptrs point to; a new output is zeros before.
+        sfa_tensor, sfb_tensor: swizzled scale factors, or None for 16-bit operands.
+        global_scale_a, global_scale_b: (E,) float32, both or neither; NVFP4 needs them.
+        sf_vec_size: tokens a scale factor covers: 32, or 16 for NVFP4.
+
+    Returns:
+        TupleDict(wgrad_tensor=(E, M, N) array). With wgrad_ptrs: a small array, the completion
+        token; the outputs are there when it is ready (``jax.block_until_ready``).
+
+    Raises:
+        ValueError: a bad argument, by name, while it is traced. Values of offsets and addresses:
+            on a CPU when it runs; on a GPU ``wgrad.jax.device_fault()`` tells.
+        RuntimeError: jax is not installed, or the device cannot compute it.
+    """
+    scaled = sfa_tensor is not None or sfb_tensor is not None
+    vec_size = 16 if not scaled and sf_vec_size == 32 else sf_vec_size
+    b_packed_by_rows = str(getattr(b_tensor, "dtype", "")) == "uint8"
+    choices = options(
+        mma_tiler_mn,
+        cluster_shape_mn,
+        vec_size,
+        input_order,
+        accumulate_on_output,
+        wgrad_dtype,
+        acc_dtype,
+        None,
+        False,
+        None,
+        False,
+        None,
     )
+    return jax_front_end("eager").functional(locals(), choices)
 
 
 def _unknown(argument: str, got: Any, need: str) -> Exception:

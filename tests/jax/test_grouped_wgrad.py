@@ -51,6 +51,12 @@ def test_without_tokens_there_are_zeros():
     assert not result.any()
 
 
+def test_a_new_output_has_nothing_to_add_to():
+    c = case()
+    result = wgrad.jax.grouped_wgrad(*c.arrays, accumulate=True)
+    np.testing.assert_array_equal(bits(result), c.by_cpp("bfloat16"))
+
+
 def test_numpy_arrays_are_taken():
     c = case()
     result = jax.jit(wgrad.jax.grouped_wgrad)(c.x, c.dy, c.ends)

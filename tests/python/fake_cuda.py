@@ -35,6 +35,8 @@ _new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
 class FakeCuda:
     """Host memory under a CUDA device's name; packed strides are left out, as DLPack allows."""
 
+    __module__ = "cupy"  # whose memory may be written, though its capsules have no version
+
     def __init__(self, array: np.ndarray, device: int = 0, device_type: int = 2) -> None:
         self.array = np.ascontiguousarray(array)
         self.shape = (ctypes.c_int64 * array.ndim)(*array.shape)

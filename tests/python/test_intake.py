@@ -77,9 +77,21 @@ class TorchAttributes:
 def test_dlpack(versioned):
     x, dy, expected = problem(frameworks.Numpy())
     out = np.full((2, M, N), np.nan, np.float32)
-    tensors = [DlpackOnly(t, versioned) for t in (x, dy, ENDS, out)]
+    tensors = [DlpackOnly(t, versioned) for t in (x, dy, ENDS)] + [DlpackOnly(out, True)]
     result = wgrad.grouped_wgrad(*tensors)
     assert result is tensors[3] and all(t.calls > 0 for t in tensors)
+    np.testing.assert_array_equal(out, expected)
+
+
+def test_memory_of_which_nobody_says_that_it_may_be_written_is_not_written():
+    """A capsule without version cannot say that it is read-only: JAX's are (field fault F118)."""
+    x, dy, expected = problem(frameworks.Numpy())
+    out = np.zeros((2, M, N), np.float32)
+    with pytest.raises(wgrad.ValueError, match="out is read-only; it must be writable"):
+        wgrad.grouped_wgrad(x, dy, ENDS, DlpackOnly(out, False))
+    assert not out.any()
+    mutable = type("ndarray", (DlpackOnly,), {"__module__": "cupy"})
+    wgrad.grouped_wgrad(x, dy, ENDS, mutable(out, False))
     np.testing.assert_array_equal(out, expected)
 
 

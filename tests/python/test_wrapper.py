@@ -399,11 +399,6 @@ def test_workspace_size_query():
         size(1, input_order="tensor3d")
 
 
-def test_the_jax_front_end_says_that_it_is_not_there():
-    with pytest.raises(RuntimeError, match="JAX front end is not built yet"):
-        wgrad.grouped_gemm_wgrad_jax_sm100(None, None, None)
-
-
 def test_numpy_results_are_numpy():
     numpy = frameworks.Numpy()
     result = wrapper(*small(numpy, [8, 16]))
@@ -413,6 +408,8 @@ def test_numpy_results_are_numpy():
 
 class Counted(FakeCuda):
     """Host memory that counts how often it is read through DLPack."""
+
+    __module__ = "cupy"  # whose memory may be written, though its capsule has no version
 
     def __init__(self, array):
         super().__init__(array, device=0, device_type=1)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 
 #include "call/refusals.hpp"
 #include "intake/intake.hpp"
@@ -70,6 +71,15 @@ void fill(call::TensorView& view, const dlpack::Tensor& t, std::uint64_t flags, 
   }
 }
 
+/// A capsule without version cannot say that its memory is read-only, as JAX's is. These producers'
+/// is not.
+bool is_mutable(nb::handle object) {
+  const nb::str module(nb::handle(Py_TYPE(object.ptr())).attr("__module__"));
+  const std::string_view name = module.c_str();
+  const std::string_view package = name.substr(0, name.find('.'));
+  return package == "cupy" || package == "torch" || package == "paddle";
+}
+
 nb::object capsule_of(nb::handle object) {
   const nb::object method = object.attr("__dlpack__");
   try {
@@ -103,6 +113,7 @@ void read_by_dlpack(Intake& in, const char* field) {
     const auto* managed =
         static_cast<const dlpack::Managed*>(PyCapsule_GetPointer(capsule, "dltensor"));
     fill(in.view, managed->tensor, 0, field);
+    in.view.writable = is_mutable(in.origin.object);
   } else {
     refuse({"tensor", field, "without a DLPack capsule", "a tensor that speaks DLPack"});
   }

@@ -80,13 +80,14 @@ def grouped_wgrad(
         _core.Api.NATURAL,
         chosen,
         False,
-        backend,
-        sm_limit,
+        {"backend": backend, "sm_limit": sm_limit},
         a=stand_in(x),
         b=stand_in(dy),
         offsets=stand_in(offsets),
         wgrad=None if out is None else stand_in(out),
     )
+    if out is None:
+        statement = statement.overwriting()
     return _differentiable(statement, x, dy, offsets, out)
 
 
@@ -94,7 +95,7 @@ def grouped_wgrad(
 def _differentiable(
     statement: Statement, x: jax.Array, dy: jax.Array, offsets: jax.Array, out: jax.Array | None
 ) -> jax.Array:
-    return dense(statement, x, dy, offsets, *(() if out is None else (out,)))
+    return dense(statement, *statement.stored(x, dy), offsets, *(() if out is None else (out,)))
 
 
 def _forward(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import jax
@@ -42,6 +43,22 @@ class Statement:
         fields = self.fields
         return 3 + 2 * bool(fields["scale_dtype"]) + 2 * fields["global_scale"]
 
+    def overwriting(self) -> Statement:
+        """The same of a new output, to whose zeros there is nothing to add."""
+        return replace(self, items=tuple((self.fields | {"accumulate": False}).items()))
+
+    def stored(self, a: jax.Array, b: jax.Array) -> list[jax.Array]:
+        """A and B with their axes as the majors say. Where an axis of one element leaves the major
+        open, the memory is the same and the shape is not.
+        """
+        fields = self.fields
+        rows = fields["tokens"] // (2 if fields["a_dtype"] == "float4_e2m1fn_x2" else 1)
+        widths = ((a, fields["a_major"], fields["m"]), (b, fields["b_major"], fields["n"]))
+        return [
+            each.reshape((width, rows) if major == "k" else (rows, width))
+            for each, major, width in widths
+        ]
+
     @property
     def divisible(self) -> bool:
         """Whether tokens and features can be divided: scale factors and ragged blocks cannot."""
@@ -68,12 +85,12 @@ def checked(
     api: _core.Api,
     options: _core.Options,
     pointers: bool,
-    backend: str | None,
-    sm_limit: int | None,
+    chosen: Mapping[str, Any],
     **tensors: Any,
 ) -> Statement:
-    """The Statement of a call with tensors like `tensors`, by the names of ``_core.describe``;
-    `options` hold `backend` and `sm_limit` too.
+    """The Statement of a call with tensors like `tensors`, by the names of ``_core.describe``.
+
+    `options` hold backend, sm_limit and validate_device_data too; `chosen` tells them by name.
 
     Raises:
         ValueError: tensors that do not fit together, or a problem that no device computes.
@@ -82,7 +99,10 @@ def checked(
     views = [tensors.get(name) for name in _TENSORS]
     contract = _core.describe(api, *views, options, pointers)  # type: ignore[call-arg, arg-type]
     _require(contract, api)
-    fields = _fields(contract.problem) | {"backend": backend or "", "sm_limit": sm_limit or 0}
+    fields = _fields(contract.problem)
+    fields["backend"] = chosen.get("backend") or ""
+    fields["sm_limit"] = chosen.get("sm_limit") or 0
+    fields["validate_device_data"] = bool(chosen.get("validate_device_data"))
     return Statement(contract.wgrad_shape, contract.wgrad_dtype, tuple(fields.items()))
 
 

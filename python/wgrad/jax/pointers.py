@@ -1,0 +1,41 @@
+"""Outputs behind a table of addresses, which XLA knows nothing of."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from .._refusals import refuse
+from . import target
+from .statement import Statement, stand_in
+
+_BYTES = 8  # of an address
+
+
+def as_int64(table: jax.Array, experts: int) -> Any:
+    """What stands for a table of addresses: (E,) int64, or without x64 its bytes in uint8.
+
+    Raises ValueError for anything else.
+    """
+    if table.dtype == jnp.int64:
+        return stand_in(table)
+    shapes = ((experts * _BYTES,), (experts, _BYTES))
+    if table.dtype != jnp.uint8:
+        need = "int64, which takes jax_enable_x64, or uint8: the 8 bytes of each address"
+        raise refuse("wgrad_ptrs", table.dtype.name, need)
+    if table.shape not in shapes:
+        raise refuse("wgrad_ptrs", f"of shape {table.shape} in uint8", f"{shapes[0]} or {shapes[1]}")
+    return np.empty(experts, np.int64)
+
+
+@partial(jax.jit, static_argnums=0)
+def through(statement: Statement, *arrays: jax.Array) -> jax.Array:
+    """Writes the results through the last of `arrays`; the token to block on: (E,) int32."""
+    offsets = arrays[2]
+    return target.call(
+        arrays, offsets.shape, offsets.dtype, statement.for_xla, offsets, side_effect=True
+    )
