@@ -12,6 +12,7 @@ from ._overlap import default_sm_limit
 from ._refusals import refuse, shown
 from ._tensors import ALIGNMENT, is_jax, jax_front_end, refuse_traced
 from .layouts import checked, described
+from .samples import with_memory
 
 _MODES = (
     "either sample_wgrad for dense mode, or num_experts, wgrad_shape and wgrad_dtype for discrete "
@@ -71,6 +72,8 @@ class GroupedGemmWgrad:
         sm_limit: most multiprocessors of a GPU that the kernel may occupy; None: all.
         tensor_layouts: (shape, strides, dtype) by execute()'s argument names, for torch tensors
             that samples and calls hand over as plain memory. The layouts hold T too.
+
+    Samples of torch may be fake tensors (FakeTensorMode), or tensors whose memory was freed.
 
     The constructor never raises for bad values: check_support() does.
     """
@@ -303,6 +306,8 @@ class GroupedGemmWgrad:
         return self._pointers
 
     def _read_samples(self, samples: tuple[Any, ...]) -> tuple[_core.Contract, _core.Contract | None]:
+        samples = tuple(map(with_memory, samples))
+        self._sample_wgrad_expert = with_memory(self._sample_wgrad_expert)
         a, b, sfa, sfb, offsets, wgrad, global_scale_a, global_scale_b = samples
         a, b, sfa, sfb, wgrad = self._described(a, b, sfa, sfb, wgrad)
         num_experts, wgrad_shape, wgrad_dtype = self._discrete

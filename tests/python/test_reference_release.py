@@ -148,3 +148,39 @@ def test_a_margin_leaves_the_others(margin):
     assert _overlap.default_sm_limit(16, None, "a") == 16, "an explicit limit wins"
     margin("0")
     assert _overlap.default_sm_limit(None, None, "a") is None
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("discrete", [False, True])
+@pytest.mark.parametrize("how", ["fake", "freed"])
+def test_samples_may_describe_tensors_without_memory(how, discrete):
+    import frameworks
+    import torch
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    case = drop_in.call(frameworks.Torch(), np.random.default_rng(5), "bf16", [16, 48])
+    out = torch.full((2, drop_in.M, drop_in.N), float("nan"))
+    mode = FakeTensorMode()
+
+    def without_memory(tensor):
+        if tensor is None:
+            return None
+        if how == "fake":
+            return mode.from_tensor(tensor)
+        freed = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype)
+        freed.untyped_storage().resize_(0)
+        return freed
+
+    samples = {name: without_memory(t) for name, t in drop_in.samples(case["tensors"]).items()}
+    if discrete:
+        described = {
+            "num_experts": 2, "wgrad_shape": (drop_in.M, drop_in.N), "wgrad_dtype": torch.float32,
+            "sample_wgrad_expert": without_memory(out[0]),
+        }
+    else:
+        described = {"sample_wgrad": without_memory(out)}
+    operator = wgrad.GroupedGemmWgradSm100(**samples, **described)
+    assert operator.check_support()
+    operator.compile()
+    operator.execute(**case["tensors"], wgrad_tensor=out)
+    np.testing.assert_array_equal(out.numpy(), case["expected"].astype(np.float32))
