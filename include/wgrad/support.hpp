@@ -58,11 +58,12 @@ Support check_support(const Problem& problem, const DeviceSpec& device, std::str
 /// output in the memory of an input. Reads nothing through them.
 Support check_operands(const Problem& problem, const Operands& operands);
 
-/// What of the (E,) `addresses` of a discrete call's outputs no device takes: null or misaligned
-/// ones, outputs that share bytes with each other or with an input. For callers whose host holds
-/// them while Operands::wgrad_ptrs is on a device, where run() sees them under validation only.
-Support check_addresses(const Problem& problem, const Operands& operands,
-                        std::span<const std::int64_t> addresses);
+/// What of the data of a call no device takes, for callers whose host holds it: `offsets` (E,), or
+/// empty, as Operands::offsets; `addresses` (E,), or empty, of a discrete call's outputs: null or
+/// misaligned ones, outputs that share bytes with each other or with an input. run() sees data on a
+/// device under validation only.
+Support check_data(const Problem& problem, const Operands& operands,
+                   std::span<const std::int32_t> offsets, std::span<const std::int64_t> addresses);
 
 /// Throws ValueError (any bad argument) or RuntimeError (only missing capabilities) with all
 /// reasons in one message; returns where `support` is yes. The exception is a Refusal too.

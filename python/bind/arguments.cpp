@@ -1,5 +1,6 @@
 #include "arguments.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -45,19 +46,23 @@ void read_output(Arguments& in, nb::handle wgrad) {
   read(in, in.tensors.wgrad, wgrad, "wgrad", &in.wgrad);
 }
 
-Arguments read_arguments(call::Api api, const Objects& from) {
+Arguments read_arguments(call::Api api, const Objects& from, call::Reasons& reasons) {
   Arguments in;
   call::Tensors& t = in.tensors;
-  t.a = read(in, from.a, "a", &in.a);
-  t.b = read(in, from.b, "b", &in.b);
-  t.offsets = read(in, from.offsets, "offsets");
-  read(in, t.sfa, from.sfa, "sfa");
-  read(in, t.sfb, from.sfb, "sfb");
-  read(in, t.global_scale_a, from.global_scale_a, "global_scale_a");
-  read(in, t.global_scale_b, from.global_scale_b, "global_scale_b");
-  read(in, t.wgrad, from.wgrad, "wgrad", &in.wgrad);
-  read(in, t.workspace, from.workspace, "workspace");
-  read_outputs(in, from.wgrad_ptrs);
+  const auto reading = [&](auto&& read_one) { call::collect(reasons, read_one); };
+  reading([&] { t.a = read(in, from.a, "a", &in.a); });
+  reading([&] { t.b = read(in, from.b, "b", &in.b); });
+  reading([&] { t.offsets = read(in, from.offsets, "offsets"); });
+  reading([&] { read(in, t.sfa, from.sfa, "sfa"); });
+  reading([&] { read(in, t.sfb, from.sfb, "sfb"); });
+  reading([&] { read(in, t.global_scale_a, from.global_scale_a, "global_scale_a"); });
+  reading([&] { read(in, t.global_scale_b, from.global_scale_b, "global_scale_b"); });
+  reading([&] { read(in, t.wgrad, from.wgrad, "wgrad", &in.wgrad); });
+  reading([&] { read(in, t.workspace, from.workspace, "workspace"); });
+  reading([&] { read_outputs(in, from.wgrad_ptrs); });
+  const bool unread = std::any_of(reasons.begin(), reasons.end(),
+                                  [](const Reason& r) { return call::subject(r) == "a"; });
+  if (unread) t.a.place = t.b.place;  // others are compared with it
   if (api == call::Api::kNatural && t.a.rank == 2) t.a = t.a.transposed();  // x is (T, M)
   return in;
 }

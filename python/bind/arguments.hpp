@@ -24,8 +24,8 @@ struct Arguments {
   std::vector<nanobind::object> keeps;  ///< keep temporary views alive
 };
 
-/// Reads every tensor of a call. Throws ValueError for what is none.
-Arguments read_arguments(call::Api api, const Objects& objects);
+/// Reads every tensor of a call. Adds to `reasons` what is none.
+Arguments read_arguments(call::Api api, const Objects& objects, call::Reasons& reasons);
 
 /// Reads an output that was made after the rest had been read.
 void read_output(Arguments& in, nanobind::handle wgrad);

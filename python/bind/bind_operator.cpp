@@ -191,6 +191,8 @@ void bind_request(nb::module_& module) {
       .def_prop_ro(
           "pointers", [](const Request& r) { return r.form() == OutputForm::kPointers; },
           "whether the results go through addresses")
+      .def("require_support", &Request::require_support,
+           "Raises ValueError or RuntimeError, with every reason that can be seen.")
       .def("contract", &Request::described, "What stays the same from call to call.")
       .def("give_output", &Request::give_output, nb::arg("wgrad"),
            "Adds the (E, M, N) output of a call that came without one.");

@@ -31,12 +31,34 @@ Request::Request(call::Api api, const Objects& objects, call::Options options,
                  call::OutputForm form, nb::handle stream, const Problem* compiled)
     : api_(api), form_(form), options_(std::move(options)), kept_(keep(objects)) {
   in_words_of(api_, [&] {
-    arguments_ = read_arguments(api_, objects);
-    if (compiled != nullptr) call::need_output(form_, arguments_.tensors);
-    call_ = call::read_call(arguments_.tensors, options_, {api_, form_, compiled});
+    call::Reasons reasons;
+    const call::Tensors& tensors = arguments_.tensors;
+    arguments_ = read_arguments(api_, objects, reasons);
+    void* handle = nullptr;
+    if (compiled != nullptr) call::collect(reasons, [&] { call::need_output(form_, tensors); });
+    bool whole = false;
+    call::collect(reasons, [&] {
+      call_ = call::read_call(tensors, options_, {api_, form_, compiled});
+      whole = true;
+    });
     if (stream.is_valid()) {
-      call_.operands.stream = stream_handle(stream, call_.place, arguments_.a);
+      call::collect(reasons,
+                    [&] { handle = stream_handle(stream, tensors.a.place, arguments_.a); });
     }
+    if (whole && !reasons.empty()) call::add_all_reasons(reasons, call_);
+    call::refuse_if_any(std::move(reasons));
+    call_.operands.stream = handle;
+  });
+}
+
+void Request::require_support() const {
+  in_words_of(api_, [&] {
+    call::with_all_reasons(call_, [&] {
+      const call::Contract contract = call::contract_of(call_);
+      throw_if_unsupported(check_support(contract.problem, call::device_of(contract),
+                                         contract.preparation.backend,
+                                         {call_.operands.a_ld, call_.operands.b_ld}));
+    });
   });
 }
 
@@ -57,19 +79,26 @@ void Request::give_output(nb::handle wgrad) {
 
 void Request::run(const call::Operator& op) {
   in_words_of(api_, [&] {
-    call::need_output(form_, arguments_.tensors);
-    refuse_detached(arguments_);
-    op.check(call_);
+    check_arguments();
+    call::with_all_reasons(call_, [&] { op.check(call_); });
     launch(op);
   });
 }
 
 void Request::run(call::OperatorCache& operators) {
   in_words_of(api_, [&] {
-    call::need_output(form_, arguments_.tensors);
-    refuse_detached(arguments_);
+    check_arguments();
     launch(*operators.get(call_));  // the pointer keeps it: the GIL is released meanwhile
   });
+}
+
+void Request::check_arguments() const {
+  call::Reasons reasons;
+  call::collect(reasons, [&] { call::need_output(form_, arguments_.tensors); });
+  call::collect(reasons, [&] { refuse_detached(arguments_); });
+  if (reasons.empty()) return;
+  call::add_all_reasons(reasons, call_);
+  call::refuse_if_any(std::move(reasons));
 }
 
 void Request::launch(const call::Operator& op) {

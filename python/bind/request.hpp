@@ -31,6 +31,8 @@ class Request {
   call::OutputForm form() const noexcept { return form_; }
   const call::Call& call() const noexcept { return call_; }
   Described described() const;
+  /// Refuses it, with every reason that can be seen, where no backend runs it.
+  void require_support() const;
 
   /// Adds the (E, M, N) output of a call that came without one.
   void give_output(nanobind::handle wgrad);
@@ -41,6 +43,7 @@ class Request {
   void run(call::OperatorCache& operators);
 
  private:
+  void check_arguments() const;
   void launch(const call::Operator& op);
 
   call::Api api_;

@@ -28,10 +28,15 @@ void refuse_detached(const Origin& tensor, const char* field) {
 }
 
 void refuse_detached(const Arguments& in) {
-  refuse_detached(in.a, "a");
-  refuse_detached(in.b, "b");
-  refuse_detached(in.wgrad, "wgrad");
-  for (const Origin& output : in.outputs) refuse_detached(output, "wgrad_ptrs");
+  call::Reasons reasons;
+  const auto check = [&](const Origin& tensor, const char* field) {
+    call::collect(reasons, [&] { refuse_detached(tensor, field); });
+  };
+  check(in.a, "a");
+  check(in.b, "b");
+  check(in.wgrad, "wgrad");
+  for (const Origin& output : in.outputs) check(output, "wgrad_ptrs");
+  call::refuse_if_any(std::move(reasons));
 }
 
 void* current_torch_stream(int ordinal) {

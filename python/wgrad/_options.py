@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import enum
 import operator
-from typing import Any
+from typing import Any, Callable, TypeVar
 
 from . import _core, cache
 from ._dtypes import dtype_name
-from ._refusals import refuse, shown
+from ._refusals import refusal, refuse, shown
 
 _INT32_MAX = 2**31 - 1
 _MOST_REMEMBERED = 1024
+_Read = TypeVar("_Read")
 
 
 def _build(
@@ -29,26 +30,76 @@ def _build(
     sm_limit: Any,
     natural: bool = False,
 ) -> _core.Options:
-    out_dtype = "out_dtype" if natural else "wgrad_dtype"
-    return _core.Options(
-        mma_tiler_mn=_pair(mma_tiler_mn, "mma_tiler_mn"),
-        cluster_shape_mn=_cluster(cluster_shape_mn),
-        sf_vec_size=_vec_size(sf_vec_size),
-        scale_layout="compact" if flag(compact_scales, "compact_scales") else "swizzled",
-        input_order=str(getattr(input_order, "value", input_order)),
-        accumulate=flag(accumulate, "accumulate" if natural else "accumulate_on_output"),
-        wgrad_dtype=None if wgrad_dtype is None else _float(wgrad_dtype, out_dtype),
-        acc_dtype=None if acc_dtype is None else _float(acc_dtype, "acc_dtype"),
+    read = _Reader()
+    options = _core.Options(
+        mma_tiler_mn=read((256, 256), _pair, mma_tiler_mn, "mma_tiler_mn"),
+        cluster_shape_mn=read(None, _cluster, cluster_shape_mn),
+        sf_vec_size=read(None, _vec_size, sf_vec_size),
+        scale_layout="compact" if read(False, flag, compact_scales, "compact_scales") else "swizzled",
+        input_order=read("tensor2d", _input_order, input_order),
+        accumulate=read(False, _accumulate, accumulate, natural),
+        wgrad_dtype=read(None, _float, wgrad_dtype, "out_dtype" if natural else "wgrad_dtype"),
+        acc_dtype=read(None, _float, acc_dtype, "acc_dtype"),
         sf_fp8_dtype_override="" if sf_fp8_dtype_override is None else repr(sf_fp8_dtype_override),
-        backend=backend_name(backend),
-        validate_device_data=flag(validate_device_data, "validate_device_data"),
-        sm_limit=_limit(sm_limit),
+        backend=read("", backend_name, backend),
+        validate_device_data=read(False, flag, validate_device_data, "validate_device_data"),
+        sm_limit=read(0, _limit, sm_limit),
     )
+    if read.reasons:
+        raise OptionsRefused(read.reasons, options)
+    return options
 
 
-def options(*values: Any) -> _core.Options:
+class OptionsRefused(Exception):
+    """Options that make no sense, and those that the rest of the call can be judged with."""
+
+    def __init__(self, reasons: list[_core.Reason], rest: _core.Options) -> None:
+        super().__init__(reasons)
+        self.reasons = reasons
+        self.rest = rest
+
+
+class _Reader:
+    """Reads values, and gathers what is refused of them."""
+
+    def __init__(self) -> None:
+        self.reasons: list[_core.Reason] = []
+
+    def __call__(self, otherwise: Any, parse: Callable[..., Any], *args: Any) -> Any:
+        try:
+            return parse(*args)
+        except _core.ValueError as error:
+            self.reasons.extend(error.reasons)
+            return otherwise
+
+
+def options_of(values: tuple[Any, ...], judge: Callable[[_core.Options], object]) -> _core.Options:
+    """The Options of `values`; `judge` reads the rest of the call, to refuse it together with them.
+
+    Raises:
+        ValueError: options that make no sense, and what judge() refuses.
+    """
+    try:
+        return _remembered(values)
+    except OptionsRefused as refused:
+        reasons = list(refused.reasons)
+        try:
+            rest = judge(refused.rest)
+            if isinstance(rest, _core.Request):
+                rest.require_support()
+        except (_core.ValueError, _core.RuntimeError) as error:
+            reasons += [reason for reason in error.reasons if reason not in reasons]
+        raise refusal(reasons) from None
+
+
+def read_with(values: tuple[Any, ...], read: Callable[[_core.Options], _Read]) -> _Read:
+    """read() with the options of `values`; what it refuses is told together with bad options."""
+    return read(options_of(values, read))
+
+
+def _remembered(values: tuple[Any, ...]) -> _core.Options:
     """The Options of the values of _build(), in its order; `natural` True uses the argument names
-    of grouped_wgrad in messages. Raises ValueError naming the argument that makes no sense.
+    of grouped_wgrad in messages. Raises OptionsRefused for those that make no sense.
     """
     try:
         kept = cache.options.get(values)
@@ -62,6 +113,11 @@ def options(*values: Any) -> _core.Options:
             cache.options.clear()
         kept = cache.options[values] = (values, _build(*values))
     return kept[1]
+
+
+def options(*values: Any) -> _core.Options:
+    """The Options of `values`, of a call that has nothing else to judge. Raises ValueError."""
+    return options_of(values, lambda chosen: None)
 
 
 def _is_constant(value: Any) -> bool:
@@ -149,7 +205,22 @@ def flag(value: Any, argument: str) -> bool:
     raise refuse(argument, shown(value), "True or False")
 
 
-def _float(dtype: Any, argument: str) -> str:
+def _accumulate(value: Any, natural: bool) -> bool:
+    if isinstance(value, (list, tuple)):
+        need = "True or False for all experts: to accumulate some only, zero the others' outputs first"
+        raise refuse("accumulate" if natural else "accumulate_on_output", shown(value), need)
+    return flag(value, "accumulate" if natural else "accumulate_on_output")
+
+
+def _input_order(value: Any) -> str:
+    order = str(getattr(value, "value", value))
+    _core.Options(input_order=order)  # knows its names
+    return order
+
+
+def _float(dtype: Any, argument: str) -> str | None:
+    if dtype is None:
+        return None
     name = dtype_name(dtype, argument)
     if name in ("bfloat16", "float16", "float32"):
         return name

@@ -9,9 +9,13 @@ from . import _core
 
 def refuse(argument: str, got: str, need: str) -> _core.ValueError:
     """The error for one bad argument, in the sentence that C++ uses too."""
-    reason = _core.Reason("argument", argument, got, need)
-    error = _core.ValueError(f"wgrad: {reason}")
-    error.reasons = (reason,)
+    return refusal([_core.Reason("argument", argument, got, need)])
+
+
+def refusal(reasons: list[_core.Reason]) -> _core.ValueError:
+    """The error for all of them, a sentence each."""
+    error = _core.ValueError("wgrad: " + "\n".join(map(str, reasons)))
+    error.reasons = tuple(reasons)
     return error
 
 

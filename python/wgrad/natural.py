@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import _core, cache
-from ._options import options
+from ._options import options_of
 from ._tensors import is_jax, is_traced, jax_front_end, new_output
 from .quantize import Quantized, packed, unwrap
 
@@ -89,7 +89,8 @@ def grouped_wgrad(
         from .recorded import record
 
         return record(dict(locals()))
-    chosen = options(
+    scales = (x_scale, dy_scale, x_global_scale, dy_global_scale)
+    choices = (
         mma_tiler_mn,
         cluster_shape_mn,
         sf_vec_size,
@@ -104,9 +105,12 @@ def grouped_wgrad(
         sm_limit,
         True,
     )
+    chosen = options_of(
+        choices,
+        lambda rest: _read(packed(x), packed(dy), offsets, scales, rest, out, stream, workspace),
+    )
     if is_jax(x):
         return jax_front_end("eager").natural(locals(), chosen)
-    scales = (x_scale, dy_scale, x_global_scale, dy_global_scale)
     try:
         return _run(x, dy, offsets, scales, chosen, out, accumulate, stream, workspace)
     except _core.ValueError as error:
@@ -114,6 +118,36 @@ def grouped_wgrad(
             raise
     x, dy = packed(x), packed(dy)
     return _run(x, dy, offsets, scales, chosen, out, accumulate, stream, workspace)
+
+
+def _read(
+    x: Any,
+    dy: Any,
+    offsets: Any,
+    scales: tuple[Any, Any, Any, Any],
+    chosen: _core.Options,
+    out: Any,
+    stream: Any,
+    workspace: Any,
+) -> _core.Request:
+    sfa, sfb, gsa, gsb = scales
+    separate = isinstance(out, (list, tuple))
+    return _core.Request(
+        _core.Api.NATURAL,
+        x,
+        dy,
+        sfa,
+        sfb,
+        offsets,
+        None if separate else out,
+        out if separate else None,
+        gsa,
+        gsb,
+        workspace,
+        chosen,
+        separate,
+        stream,
+    )
 
 
 def _run(
@@ -128,30 +162,15 @@ def _run(
     workspace: Any,
 ) -> Any:
     """One call; None for ``out``: into a new tensor."""
-    sfa, sfb, gsa, gsb = scales
     operators = cache.natural()
     if out is None:
-        request = _core.Request(
-            _core.Api.NATURAL,
-            x,
-            dy,
-            sfa,
-            sfb,
-            offsets,
-            None,
-            None,
-            gsa,
-            gsb,
-            workspace,
-            chosen,
-            False,
-            stream,
-        )
+        request = _read(x, dy, offsets, scales, chosen, None, stream, workspace)
         operators.prepare(request)  # refuses before anything is allocated
         out = new_output(x, request, "out", accumulate, stream)
         request.give_output(out)
         operators.run_request(request)
         return out
+    sfa, sfb, gsa, gsb = scales
     separate = isinstance(out, (list, tuple))
     whole, parts = (None, out) if separate else (out, None)
     operators.run(

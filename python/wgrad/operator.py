@@ -7,7 +7,7 @@ import logging
 from typing import Any
 
 from . import _core
-from ._options import options, pair, whole
+from ._options import pair, read_with, whole
 from ._overlap import default_sm_limit
 from ._refusals import refuse, shown
 from ._tensors import ALIGNMENT, is_jax, jax_front_end, refuse_traced
@@ -317,9 +317,8 @@ class GroupedGemmWgrad:
         *choices, sm_limit = self._choices
         if self._leaves_a_margin:
             sm_limit = default_sm_limit(sm_limit, a, "sample_a")
-        chosen = options(*choices, sm_limit)
 
-        def contract(pointers: bool) -> _core.Contract:
+        def contract(pointers: bool, chosen: _core.Options) -> _core.Contract:
             if is_jax(a):
                 return self._contract_of_jax(samples, chosen, sm_limit, pointers)
             return _core.describe(
@@ -337,7 +336,8 @@ class GroupedGemmWgrad:
                 pointers,
             )
 
-        stacked = contract(False)
+        values = (*choices, sm_limit)
+        stacked = read_with(values, lambda chosen: contract(False, chosen))
         if wgrad is not None:
             for name, value in (
                 ("wgrad_shape", wgrad_shape),
@@ -349,7 +349,7 @@ class GroupedGemmWgrad:
             return stacked, None
         self._check_discrete(stacked, num_experts, wgrad_shape, wgrad_dtype)
         self.weight_mode = MoEWeightMode.DISCRETE
-        return stacked, contract(True)
+        return stacked, read_with(values, lambda chosen: contract(True, chosen))
 
     def _contract_of_jax(
         self, samples: tuple[Any, ...], chosen: _core.Options, sm_limit: Any, pointers: bool

@@ -6,7 +6,7 @@ import inspect
 from typing import Any
 
 from . import _core
-from ._options import backend_name, options
+from ._options import backend_name, read_with
 from ._refusals import refuse
 from .natural import grouped_wgrad
 from .quantize import Quantized, packed, unwrap
@@ -125,7 +125,7 @@ def _sample(*args: Any, **kwargs: Any) -> _core.Contract:
         x, dy, x_scale, dy_scale, x_global_scale, dy_global_scale, compact = unwrap(
             x, dy, x_scale, dy_scale, x_global_scale, dy_global_scale, compact
         )
-    chosen = options(
+    choices = (
         of["mma_tiler_mn"],
         of["cluster_shape_mn"],
         of["sf_vec_size"],
@@ -142,17 +142,20 @@ def _sample(*args: Any, **kwargs: Any) -> _core.Contract:
     )
     out = of["out"]
     separate = isinstance(out, (list, tuple))
-    return _core.describe(
-        _core.Api.NATURAL,
-        packed(x),
-        packed(dy),
-        x_scale,
-        dy_scale,
-        of["offsets"],
-        None if separate else out,
-        out if separate else None,
-        x_global_scale,
-        dy_global_scale,
-        chosen,
-        separate,
+    return read_with(
+        choices,
+        lambda chosen: _core.describe(
+            _core.Api.NATURAL,
+            packed(x),
+            packed(dy),
+            x_scale,
+            dy_scale,
+            of["offsets"],
+            None if separate else out,
+            out if separate else None,
+            x_global_scale,
+            dy_global_scale,
+            chosen,
+            separate,
+        ),
     )

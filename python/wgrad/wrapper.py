@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import _core, cache
-from ._options import options, whole
+from ._options import options, read_with, whole
 from ._overlap import default_sm_limit
 from ._refusals import refuse, shown
 from ._tensors import is_jax, jax_front_end, new_output, refuse_traced
@@ -108,27 +108,30 @@ def grouped_gemm_wgrad_wrapper_sm100(
     if is_jax(a_tensor):
         result: TupleDict = jax_front_end("eager").wrapper(locals(), options(*choices))
         return result
-    request = _core.Request(
-        _core.Api.CALL,
-        a_tensor,
-        b_tensor,
-        sfa_tensor,
-        sfb_tensor,
-        offsets_tensor,
-        wgrad_tensor,
-        wgrad_ptrs,
-        global_scale_a,
-        global_scale_b,
-        descriptor_workspace,
-        options(*choices),
-        wgrad_ptrs is not None,
-        current_stream,
+    request = read_with(
+        choices,
+        lambda chosen: _core.Request(
+            _core.Api.CALL,
+            a_tensor,
+            b_tensor,
+            sfa_tensor,
+            sfb_tensor,
+            offsets_tensor,
+            wgrad_tensor,
+            wgrad_ptrs,
+            global_scale_a,
+            global_scale_b,
+            descriptor_workspace,
+            chosen,
+            wgrad_ptrs is not None,
+            current_stream,
+        ),
     )
     key = (output_mode, request.key)
     operator = cache.wrapper.get(key) or _of_other_majors(output_mode, request)
     if operator is None:
         # Refused here, so that messages use this function's argument names.
-        request.contract().require_support(_core.Api.CALL)
+        request.require_support()
     if wgrad_tensor is None and wgrad_ptrs is None:
         wgrad_tensor = new_output(
             a_tensor, request, "wgrad_tensor", accumulate_on_output, current_stream

@@ -92,11 +92,11 @@ Support check_operands(const Problem& problem, const Operands& operands) {
   return support;
 }
 
-Support check_addresses(const Problem& problem, const Operands& operands,
-                        std::span<const std::int64_t> addresses) {
+Support check_data(const Problem& problem, const Operands& operands,
+                   std::span<const std::int32_t> offsets, std::span<const std::int64_t> addresses) {
   Support support{validate::broken_rules(problem)};
   if (!validate::operands_can_be_judged(problem)) return support;
-  api::append(support.reasons, validate::broken_data_rules(problem, operands, {}, addresses));
+  api::append(support.reasons, validate::broken_data_rules(problem, operands, offsets, addresses));
   return support;
 }
 

@@ -2,20 +2,24 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <span>
 #include <utility>
 
 #include "call/call_builder.hpp"
+#include "call/contract.hpp"
 
 namespace wgrad::call {
 
-void CallBuilder::check_rank(const TensorView& view, const char* field, int rank,
+bool CallBuilder::check_rank(const TensorView& view, const char* field, int rank,
                              const char* need) {
   if (view.rank != rank) refuse("rank", field, "of shape " + shape_text(view), need);
+  return view.rank == rank;
 }
 
 void CallBuilder::check_per_expert(const TensorView& view, const char* field) {
   const std::int64_t experts = call.problem.experts;
-  if (view.rank != 1 || view.shape[0] != experts) {
+  if (view.rank != 1 || (known.experts && view.shape[0] != experts)) {
     refuse("shape", field, "of shape " + shape_text(view),
            fmt::format("({},), one entry per expert", experts));
   } else if (!view.contiguous()) {
@@ -31,30 +35,21 @@ void CallBuilder::check_place(const TensorView& view, const std::string& field) 
 
 namespace {
 
-void check_output_rank(CallBuilder& b) {
-  if (b.in.wgrad) b.check_rank(*b.in.wgrad, "wgrad", 3, "3-D, (E, M, N)");
-}
-
-void check_ranks(CallBuilder& b) {
-  b.check_rank(b.in.a, "a", 2, b.reading.api == Api::kNatural ? "2-D, (T, M)" : "2-D, (M, T)");
-  b.check_rank(b.in.b, "b", 2, "2-D, (T, N)");
-  b.check_rank(b.in.offsets, "offsets", 1, "1-D, (E,)");
-  check_output_rank(b);
-}
-
 void read_offsets(CallBuilder& b) {
   const TensorView& offsets = b.in.offsets;
+  if (!b.check_rank(offsets, "offsets", 1, "1-D, (E,)")) return;
   if (offsets.element != Element::kI32) {
     b.refuse("dtype", "offsets", dtype_text(offsets), "int32, the cumulative ends of the experts");
   }
   if (!offsets.contiguous()) b.refuse("layout", "offsets", "strided", "contiguous");
+  b.known.experts = true;
   b.call.problem.experts = offsets.shape[0];
   b.call.operands.offsets = static_cast<const std::int32_t*>(offsets.data);
 }
 
 void check_workspace_size(CallBuilder& b, std::int64_t given) {
-  const std::int64_t need =
-      workspace_bytes(b.call.problem.experts, b.reading.form == OutputForm::kPointers);
+  const std::int64_t experts = b.known.experts ? b.call.problem.experts : 1;  // or more
+  const std::int64_t need = workspace_bytes(experts, b.reading.form == OutputForm::kPointers);
   if (given >= need) return;
   b.refuse(
       "workspace", "workspace", counted(given, "byte"),
@@ -109,7 +104,66 @@ void read_options(CallBuilder& b) {
   b.call.preparation = b.options.preparation;
 }
 
+/// A call that breaks no rule by what nobody could read.
+void fill_in_unknown(Call& call, const Known& known) {
+  Problem& p = call.problem;
+  constexpr std::int64_t kSound = 128;
+  if (!known.m) p.m = kSound;
+  if (!known.n) p.n = kSound;
+  if (!known.experts) p.experts = 1;
+  if (known.formats) return;
+  const DType bf16 = DType::kBf16;
+  p.a_dtype = p.b_dtype = bf16;
+  p.a_major = p.b_major = Major::kMn;
+  p.scales.reset();
+  call.operands.a_ld = call.operands.b_ld = 0;
+  call.operands.sfa = call.operands.sfb = nullptr;
+  call.operands.global_scale_a = call.operands.global_scale_b = nullptr;
+}
+
+/// Offsets and addresses of a call whose host memory can be read.
+Support check_host_data(const Call& call, const Reasons& said) {
+  const Operands& o = call.operands;
+  const auto readable = [&](const void* data, const char* field) {
+    return call.place.kind == DeviceKind::kCpu && data != nullptr &&
+           std::none_of(said.begin(), said.end(),
+                        [&](const Reason& r) { return subject(r) == field || r.rule == "extent"; });
+  };
+  const auto experts = static_cast<std::size_t>(call.problem.experts);
+  return check_data(call.problem, o,
+                    std::span(o.offsets, readable(o.offsets, "offsets") ? experts : 0),
+                    std::span(o.wgrad_ptrs, readable(o.wgrad_ptrs, "wgrad_ptrs") ? experts : 0));
+}
+
+/// What the core refuses of a call beside what was `said`, its output aside where none was given.
+Reasons judged_by_core(const Call& call, const Reasons& said) {
+  Reasons reasons = check_operands(call.problem, call.operands).reasons;
+  Reasons known = said;
+  add_judged(known, reasons);
+  for (Reason& r : check_host_data(call, known).reasons) reasons.push_back(std::move(r));
+  if (call.place.kind == DeviceKind::kCpu) {  // which is always there to be asked
+    const Preparation& how = call.preparation;
+    collect(reasons, [&] { device_of(contract_of(call)); });
+    add_judged(reasons, check_support(call.problem, device_at(call.place), how.backend).reasons);
+  }
+  std::erase_if(reasons, [](const Reason& r) {
+    return r.rule == "null-pointer" && (r.field == "wgrad" || r.field == "wgrad_ptrs");
+  });
+  return reasons;
+}
+
 }  // namespace
+
+void CallBuilder::throw_refusals() {
+  if (reasons.empty()) return;
+  fill_in_unknown(call, known);
+  add_judged(reasons, judged_by_core(call, reasons));
+  refuse_if_any(std::exchange(reasons, {}));
+}
+
+void add_all_reasons(Reasons& reasons, const Call& call) {
+  add_judged(reasons, judged_by_core(call, reasons));
+}
 
 std::int64_t workspace_bytes(std::int64_t experts, bool pointers) {
   constexpr std::int64_t kDescriptorBytes = 128;
@@ -124,11 +178,8 @@ Call read_call(const Tensors& tensors, const Options& options, const Reading& re
   CallBuilder builder{tensors, options, reading};
   builder.call.place = tensors.a.place;
   builder.call.operands.device = tensors.a.place.ordinal;
-  check_ranks(builder);
-  builder.throw_refusals();  // the readers below index axes
   read_operands(builder);
   read_offsets(builder);
-  builder.throw_refusals();  // the readers below compare with M, N, E and the dtypes
   read_options(builder);
   read_scales(builder);
   read_output(builder);
@@ -141,8 +192,7 @@ Call read_call(const Tensors& tensors, const Options& options, const Reading& re
 void read_given_output(Call& call, const Tensors& tensors, const Options& options,
                        const Reading& reading) {
   CallBuilder builder{tensors, options, reading, std::move(call)};
-  check_output_rank(builder);
-  builder.throw_refusals();
+  builder.known = {true, true, true, true};
   read_output(builder);
   builder.check_place(*tensors.wgrad, "wgrad");
   builder.throw_refusals();

@@ -88,6 +88,24 @@ Call read_call(const Tensors& tensors, const Options& options, const Reading& re
 void read_given_output(Call& call, const Tensors& tensors, const Options& options,
                        const Reading& reading);
 
+/// Adds to `reasons` why a call is refused all else that can be judged of it.
+void add_all_reasons(Reasons& reasons, const Call& call);
+
+/// Calls `body`; what it refuses is told together with all else that can be judged of `call`.
+template <class Body>
+auto with_all_reasons(const Call& call, Body&& body) {
+  try {
+    return body();
+  } catch (const std::exception& error) {
+    const auto* refusal = dynamic_cast<const Refusal*>(&error);
+    if (refusal == nullptr) throw;
+    Reasons reasons = refusal->reasons();
+    add_all_reasons(reasons, call);
+    throw_if_unsupported({std::move(reasons)});
+    throw;
+  }
+}
+
 /// Refuses a call whose output is missing, or of another form.
 void need_output(OutputForm form, const Tensors& tensors);
 

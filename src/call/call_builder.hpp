@@ -8,12 +8,19 @@
 
 namespace wgrad::call {
 
+/// What of the problem the tensors said before others are compared with it.
+struct Known {
+  bool m = false, n = false, experts = false;
+  bool formats = false;  ///< dtypes and majors of A and B, and the scale factors
+};
+
 struct CallBuilder {
   const Tensors& in;
   const Options& options;
   const Reading& reading;
   Call call{};
   Reasons reasons{};
+  Known known{};
 
   /// How the caller calls `field`.
   std::string named(std::string_view field) const {
@@ -23,10 +30,11 @@ struct CallBuilder {
   void refuse(const char* rule, std::string field, std::string got, std::string need) {
     reasons.push_back({rule, std::move(field), std::move(got), std::move(need)});
   }
-  void check_rank(const TensorView& view, const char* field, int rank, const char* need);
+  bool check_rank(const TensorView& view, const char* field, int rank, const char* need);
   void check_per_expert(const TensorView& view, const char* field);
   void check_place(const TensorView& view, const std::string& field);
-  void throw_refusals() { refuse_if_any(std::exchange(reasons, {})); }
+  /// With what the core finds broken beside them.
+  void throw_refusals();
 };
 
 void read_operands(CallBuilder& builder);

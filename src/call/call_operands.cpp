@@ -13,6 +13,7 @@ struct OperandLayout {
   std::int64_t extent = 0;  // M of A, N of B
   std::int64_t ld = 0;      // elements between rows; 0: packed, or without meaning
   bool open = false;        // the tokens are so few that the other major is as right
+  bool whole = false;       // dtype and layout could be read, and with them the tokens
 };
 
 /// What a view that can be read both ways is taken for.
@@ -62,19 +63,22 @@ DType read_dtype(const TensorView& view, const char* field, Reasons& out) {
   return DType::kBf16;
 }
 
-/// Reads a 2-D `view` whose tokens lie along `token_axis`. Adds to `out` what cannot be read.
+/// Reads a `view` whose tokens lie along `token_axis`. Adds to `out` what cannot be read.
 OperandLayout read_operand(const TensorView& view, const char* field, int token_axis,
                            MajorChoice choice, InputOrder order, Reasons& out) {
+  const std::size_t before = out.size();
   const auto k = static_cast<std::size_t>(token_axis);
   const Axes axes{view.shape[k], view.shape[1 - k], view.strides[k], view.strides[1 - k]};
   OperandLayout layout;
   layout.dtype = read_dtype(view, field, out);
+  layout.whole = out.size() == before;
   const std::int64_t packing = layout.dtype == DType::kE2m1 ? 2 : 1;
   layout.tokens = axes.tokens * packing;
   layout.extent = axes.extent;
   if (!axes.k_major() && !axes.mn_major()) {
     out.push_back({"layout", field, "strided by " + strides_text(view) + " elements",
                    "contiguous along one of its axes, as a transposed or row-padded tensor is"});
+    layout.whole = false;
     return layout;
   }
   if (packing == 2) choice = {Major::kK, true};  // two tokens share a byte
@@ -106,35 +110,50 @@ Problem usual_majors(Api api) {
   return p;
 }
 
+/// The 2-D A or B; nothing but extents of 0 where it has another rank.
+OperandLayout read_matrix(CallBuilder& builder, const TensorView& view, const char* field,
+                          int token_axis, Major usual) {
+  const bool natural = builder.reading.api == Api::kNatural && token_axis == 1;
+  const char* const need = token_axis == 0 ? "2-D, (T, N)"
+                           : natural       ? "2-D, (T, M)"
+                                           : "2-D, (M, T)";
+  if (!builder.check_rank(view, field, 2, need)) return {};
+  const bool settled = builder.reading.compiled != nullptr;
+  return read_operand(view, field, token_axis, {usual, settled}, builder.options.input_order,
+                      builder.reasons);
+}
+
+void compare_tokens(CallBuilder& builder, const OperandLayout& a, const OperandLayout& b) {
+  if (!a.whole || !b.whole || a.tokens == b.tokens) return;
+  builder.refuse("tokens", "b", counted(b.tokens, "token") + " long",
+                 fmt::format("as long as {}: {}", builder.named("a"), counted(a.tokens, "token")));
+}
+
 }  // namespace
 
 void read_operands(CallBuilder& builder) {
-  const InputOrder order = builder.options.input_order;
   const Problem usual = usual_majors(builder.reading.api);
-  const bool settled = builder.reading.compiled != nullptr;
-  const Problem& preferred = settled ? *builder.reading.compiled : usual;
-  const OperandLayout a =
-      read_operand(builder.in.a, "a", 1, {preferred.a_major, settled}, order, builder.reasons);
-  const OperandLayout b =
-      read_operand(builder.in.b, "b", 0, {preferred.b_major, settled}, order, builder.reasons);
-  if (builder.reasons.empty() && a.tokens != b.tokens) {
-    builder.refuse(
-        "tokens", "b", counted(b.tokens, "token") + " long",
-        fmt::format("as long as {}: {}", builder.named("a"), counted(a.tokens, "token")));
-  }
+  const Problem* const compiled = builder.reading.compiled;
+  const Problem& preferred = compiled != nullptr ? *compiled : usual;
+  const OperandLayout a = read_matrix(builder, builder.in.a, "a", 1, preferred.a_major);
+  const OperandLayout b = read_matrix(builder, builder.in.b, "b", 0, preferred.b_major);
+  compare_tokens(builder, a, b);
+  builder.known.m = builder.in.a.rank == 2;
+  builder.known.n = builder.in.b.rank == 2;
+  builder.known.formats = a.whole && b.whole;
   Problem& p = builder.call.problem;
   p.m = a.extent;
   p.n = b.extent;
-  p.tokens = a.tokens;
+  p.tokens = builder.known.m ? a.tokens : b.tokens;
   p.a_dtype = a.dtype;
   p.b_dtype = b.dtype;
   p.a_major = a.major;
   p.b_major = b.major;
-  p.input_order = order;
+  p.input_order = builder.options.input_order;
   builder.call.a_open = a.open;
   builder.call.b_open = b.open;
   Operands& o = builder.call.operands;
-  o.tokens = a.tokens;
+  o.tokens = p.tokens;
   o.a = builder.in.a.data;
   o.b = builder.in.b.data;
   o.a_ld = a.ld;

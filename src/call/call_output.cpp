@@ -22,7 +22,24 @@ void read_output_dtype(CallBuilder& b, const TensorView& view, const std::string
   if (!view.writable) b.refuse("read-only", field, "read-only", "writable");
 }
 
+/// What the inputs left open, the output says.
+void fill_in_extents(CallBuilder& b, std::int64_t experts, std::int64_t m, std::int64_t n) {
+  Problem& p = b.call.problem;
+  if (!b.known.experts) p.experts = experts;
+  if (!b.known.m) p.m = m;
+  if (!b.known.n) p.n = n;
+  b.known.experts = b.known.m = b.known.n = true;
+}
+
+/// The other orientation of the same gradient has a way of its own.
+std::string orientation_hint(const CallBuilder& b, bool transposed) {
+  if (!transposed) return "";
+  return fmt::format("; for (N, M) swap {} and {}", b.named("a"), b.named("b"));
+}
+
 bool check_shape(CallBuilder& b, const TensorView& w) {
+  if (!b.check_rank(w, "wgrad", 3, "3-D, (E, M, N)")) return false;
+  fill_in_extents(b, w.shape[0], w.shape[1], w.shape[2]);
   const Problem& p = b.call.problem;
   const bool matrix_fits = w.shape[1] == p.m && w.shape[2] == p.n;
   if (w.shape[0] == p.experts && matrix_fits) return true;
@@ -30,8 +47,10 @@ bool check_shape(CallBuilder& b, const TensorView& w) {
     b.refuse("shape", "offsets", "of shape " + shape_text(b.in.offsets),
              fmt::format("({},), one end per expert of {}", w.shape[0], b.named("wgrad")));
   } else {
+    const bool transposed = w.shape[1] == p.n && w.shape[2] == p.m;
     b.refuse("shape", "wgrad", "of shape " + shape_text(w),
-             fmt::format("(E, M, N) = ({}, {}, {})", p.experts, p.m, p.n));
+             fmt::format("(E, M, N) = ({}, {}, {})", p.experts, p.m, p.n) +
+                 orientation_hint(b, transposed));
   }
   return false;
 }
@@ -66,7 +85,8 @@ void read_stacked(CallBuilder& b, const TensorView& w) {
   read_output_dtype(b, w, "wgrad");
   if (w.strides[2] != 1 && b.call.problem.n > 1) {
     b.refuse("layout", "wgrad", "strided by " + strides_text(w) + " elements",
-             "contiguous along N: strides (M*N, N, 1), or padded rows or experts");
+             "contiguous along N: strides (M*N, N, 1), or padded rows or experts" +
+                 orientation_hint(b, w.strides[1] == 1));
   }
   if (b.reading.form == OutputForm::kPointers) return check_beside_pointers(b, w);
   set_strides(b, b.call.problem, w);
@@ -79,8 +99,10 @@ void read_separate_output(CallBuilder& b, std::size_t e) {
   const TensorView& first = b.in.outputs.front();
   const std::string field = fmt::format("wgrad_ptrs[{}]", e);
   if (w.rank != 2 || w.shape[0] != p.m || w.shape[1] != p.n || !w.contiguous()) {
-    b.refuse("shape", field, "of shape " + shape_text(w) + " and strides " + strides_text(w),
-             fmt::format("(M, N) = ({}, {}), contiguous", p.m, p.n));
+    const bool transposed = w.rank == 2 && w.shape[0] == p.n && w.shape[1] == p.m;
+    b.refuse(
+        "shape", field, "of shape " + shape_text(w) + " and strides " + strides_text(w),
+        fmt::format("(M, N) = ({}, {}), contiguous", p.m, p.n) + orientation_hint(b, transposed));
   }
   if (w.element != first.element) {
     b.refuse("dtype", field, dtype_text(w), "of the dtype of the first: " + dtype_text(first));
@@ -93,6 +115,10 @@ void read_separate_output(CallBuilder& b, std::size_t e) {
 
 void read_separate(CallBuilder& b) {
   const std::size_t given = b.in.outputs.size();
+  const TensorView& first = b.in.outputs.front();
+  if (first.rank == 2) {
+    fill_in_extents(b, static_cast<std::int64_t>(given), first.shape[0], first.shape[1]);
+  }
   if (static_cast<std::int64_t>(given) != b.call.problem.experts) {
     b.refuse("shape", "wgrad_ptrs", fmt::format("a list of {} tensors", given),
              fmt::format("a list of {}, one per expert", b.call.problem.experts));
@@ -102,7 +128,7 @@ void read_separate(CallBuilder& b) {
   b.call.operands.wgrad_ptrs = b.call.addresses.data();
   const bool seen_by_run = b.call.place.kind == DeviceKind::kCpu;
   if (!b.reasons.empty() || seen_by_run) return;
-  b.reasons = check_addresses(b.call.problem, b.call.operands, b.call.addresses).reasons;
+  b.reasons = check_data(b.call.problem, b.call.operands, {}, b.call.addresses).reasons;
 }
 
 void read_pointers(CallBuilder& b) {

@@ -96,6 +96,7 @@ bool read_global_scales(CallBuilder& b) {
 }  // namespace
 
 void read_scales(CallBuilder& b) {
+  if (!b.known.formats) return;
   Problem& p = b.call.problem;
   if (is_sixteen_bit(p.a_dtype) && is_sixteen_bit(p.b_dtype)) return refuse_scale_controls(b);
   if (!b.options.sf_fp8_dtype_override.empty()) {
@@ -104,7 +105,8 @@ void read_scales(CallBuilder& b) {
   }
   const auto sfa = scale_dtype(b, b.in.sfa, "sfa");
   const auto sfb = scale_dtype(b, b.in.sfb, "sfb");
-  if (!sfa || !sfb) return;
+  b.known.formats = sfa && sfb;
+  if (!b.known.formats) return;
   if (*sfa != *sfb) {
     b.refuse("dtype", "sfb", std::string(name(*sfb)),
              fmt::format("of the dtype of {}: {}", b.named("sfa"), name(*sfa)));

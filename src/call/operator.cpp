@@ -85,7 +85,8 @@ OperatorCache::Kept OperatorCache::get(const Call& call) {
     if (kCheckHits) check_hit(*kept, call);
     return kept;
   }
-  auto made = std::make_shared<const Operator>(contract_of(call));
+  auto made =
+      with_all_reasons(call, [&] { return std::make_shared<const Operator>(contract_of(call)); });
   const std::lock_guard lock(mutex_);
   return operators_.try_emplace(std::move(key), std::move(made)).first->second;
 }

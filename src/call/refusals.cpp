@@ -1,5 +1,6 @@
 #include "call/refusals.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace wgrad::call {
@@ -38,6 +39,13 @@ constexpr std::array kRows = {
         "global_scale_a and global_scale_b", "x_global_scale and dy_global_scale"},
 };
 
+/// Of a tensor that breaks such a rule all else can be judged.
+bool leaves_readable(std::string_view rule) {
+  constexpr std::array<std::string_view, 4> kRules = {"read-only", "device", "wgrad-dtype",
+                                                      "requires-grad"};
+  return std::find(kRules.begin(), kRules.end(), rule) != kRules.end();
+}
+
 }  // namespace
 
 std::string_view argument(Api api, std::string_view field) {
@@ -56,6 +64,26 @@ Reasons translate(Api api, Reasons reasons) {
         std::string(argument(api, field.substr(0, end))) + std::string(field.substr(end));
   }
   return reasons;
+}
+
+std::string_view subject(const Reason& reason) {
+  const std::string_view field = reason.field;
+  const std::string_view name = field.substr(0, field.find_first_of(" ["));
+  return name.ends_with("_ld") ? name.substr(0, name.size() - 3) : name;
+}
+
+void add_judged(Reasons& said, Reasons more) {
+  const std::size_t before = said.size();
+  const auto hides = [](const Reason& r, const Reason& reason) {
+    return !leaves_readable(r.rule) && subject(r) == subject(reason);
+  };
+  for (Reason& reason : more) {
+    const auto end = said.begin() + static_cast<std::ptrdiff_t>(before);
+    const bool known =
+        std::find(said.begin(), said.end(), reason) != said.end() ||
+        std::any_of(said.begin(), end, [&](const Reason& r) { return hides(r, reason); });
+    if (!known) said.push_back(std::move(reason));
+  }
 }
 
 }  // namespace wgrad::call

@@ -36,6 +36,25 @@ std::string_view argument(Api api, std::string_view field);
 /// The same reasons in the words of `api`: "wgrad_ptrs[3]" becomes "out[3]".
 Reasons translate(Api api, Reasons reasons);
 
+/// The argument that a reason is about: "wgrad" of "wgrad row pitch", "a" of "a_ld".
+std::string_view subject(const Reason& reason);
+
+/// Adds to `said` those of `more` that are new, and not of an argument that `said` shows to be
+/// unreadable: what else is judged of it follows from that.
+void add_judged(Reasons& said, Reasons more);
+
+/// Calls `body`; what it refuses is added to `reasons`.
+template <class Body>
+void collect(Reasons& reasons, Body&& body) {
+  try {
+    body();
+  } catch (const std::exception& error) {
+    const auto* refusal = dynamic_cast<const Refusal*>(&error);
+    if (refusal == nullptr) throw;
+    add_judged(reasons, refusal->reasons());
+  }
+}
+
 /// Calls `body`; what it refuses is told in the words of `api`.
 template <class Body>
 auto in_words_of(Api api, Body&& body) {

@@ -225,7 +225,7 @@ TEST(Support, JudgesAddressesThatTheHostHolds) {
   o.a = reinterpret_cast<const void*>(std::uintptr_t{0x10000});
   const auto refusal = [&](std::int64_t first, std::int64_t second) {
     const std::array addresses{first, second};
-    return sentences(check_addresses(p, o, addresses).reasons);
+    return sentences(check_data(p, o, {}, addresses).reasons);
   };
   EXPECT_EQ(refusal(0x40000, 0x40100), "");
   EXPECT_EQ(refusal(0x40000, 0x400f0),
