@@ -127,13 +127,14 @@ def main() -> int:
     rows = []
     report = {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "rows": rows}
     shapes = random_shapes(args.random, args.seed) if args.random else read_shapes(args.shapes)
+    shapes = [s for s in shapes if not args.only or s.name in args.only]
+    modes = [peers.MODES[m] for m in args.modes]
+    planner.compile_side_by_side(((s, m) for s in shapes for m in modes), args.candidates)
     for shape in shapes:
-        if args.only and shape.name not in args.only:
-            continue
         for kind in args.counts:
             k = counts(shape, 256 if kind == "aligned" else 1)
-            for mode in args.modes:
-                row = measure(shape, peers.MODES[mode], k, args) | {"counts": kind}
+            for mode in modes:
+                row = measure(shape, mode, k, args) | {"counts": kind}
                 rows.append(row)
                 print(describe(row), flush=True)
                 if args.json:

@@ -1,7 +1,9 @@
 """Every configuration that the planner considers for a call, as timed candidates."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,19 +26,47 @@ class Plan:
         return {"plan": self.summary, "predicted_ms": self.predicted_ms, "ms": ms}
 
 
+def _contract(x: torch.Tensor, dy: torch.Tensor, offsets: torch.Tensor, out: torch.Tensor,
+              accumulate: bool) -> Any:
+    from wgrad import _core
+
+    tensors = (x, dy, None, None, offsets, out, None, None, None)
+    return _core.describe(_core.Api.NATURAL, *tensors, _core.Options(accumulate=accumulate), False)
+
+
+def _usable(contract: Any, api: Any) -> list[Any]:
+    found = [c for c in contract.explain(api).candidates if not c.reasons]
+    return [c for c in found if c.backend == found[0].backend]
+
+
+def compile_side_by_side(calls: Iterable[tuple[Any, Any]], every_candidate: bool) -> None:
+    """Fills the kernel cache for calls on CUDA, described by (shape, mode), by one thread a core."""
+    from wgrad import _core
+
+    api = _core.Api.NATURAL
+    wanted = []
+    for shape, mode in calls:
+        x, dy = (torch.empty(8, width, device="cuda", dtype=torch.bfloat16)
+                 for width in (shape.m, shape.n))
+        offsets = torch.zeros(shape.experts, dtype=torch.int32, device="cuda")
+        out = torch.empty(shape.experts, shape.m, shape.n, device="cuda", dtype=mode.dtype)
+        contract = _contract(x, dy, offsets, out, mode.accumulate)
+        count = len(_usable(contract, api)) if every_candidate else 1
+        wanted += [(contract, number) for number in range(count)]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(lambda job: job[0].compile(api, job[1]), wanted))
+
+
 def candidates(x: torch.Tensor, dy: torch.Tensor, offsets: torch.Tensor, out: torch.Tensor,
                accumulate: bool) -> list[Plan]:
     """Compiled candidates of ``grouped_wgrad(x, dy, offsets, out, accumulate)``, the choice first."""
     from wgrad import _core
 
     api = _core.Api.NATURAL
-    options = _core.Options(accumulate=accumulate)
     tensors = (x, dy, None, None, offsets, out, None, None, None)
-    contract = _core.describe(api, *tensors, options, False)
-    usable = [c for c in contract.explain(api).candidates if not c.reasons]
-    known = [c for c in usable if c.backend == usable[0].backend]
+    contract = _contract(x, dy, offsets, out, accumulate)
     plans = []
-    for number, candidate in enumerate(known):
+    for number, candidate in enumerate(_usable(contract, api)):
         compiled = contract.compile(api, number)
 
         def call(compiled: Any = compiled) -> None:

@@ -7,6 +7,7 @@
 #include "bindings.hpp"
 #include "call/spelling.hpp"
 #include "request.hpp"
+#include "unlocked.hpp"
 #include "wgrad/explain.hpp"
 
 namespace wgrad::python {
@@ -53,6 +54,15 @@ struct Compiled {
   Described described;
   std::shared_ptr<const call::Operator> op;
 };
+
+/// Threads may compile side by side.
+Compiled compile(const Described& d, Api api, int candidate) {
+  const auto made = [&] {
+    const Unlocked unlocked;
+    return std::make_shared<const call::Operator>(d.contract, candidate);
+  };
+  return in_words_of(api, [&] { return Compiled{d, made()}; });
+}
 
 Described describe_call(Api api, H a, H b, H sfa, H sfb, H offsets, H wgrad, H wgrad_ptrs,
                         H global_scale_a, H global_scale_b, const Options& options, bool pointers) {
@@ -154,15 +164,8 @@ void bind_contract(nb::module_& module) {
           "require_support",
           [](const Described& d, Api api) { throw_if_unsupported(support_of(d, api, nullptr)); },
           nb::arg("api"), "Raises ValueError or RuntimeError where it cannot run.")
-      .def(
-          "compile",
-          [](const Described& d, Api api, int candidate) {
-            return in_words_of(api, [&] {
-              return Compiled{d, std::make_shared<const call::Operator>(d.contract, candidate)};
-            });
-          },
-          nb::arg("api"), nb::arg("candidate") = 0,
-          "Plans and builds; `candidate` counts explain()'s usable ones of the backend.");
+      .def("compile", compile, nb::arg("api"), nb::arg("candidate") = 0,
+           "Plans and builds; `candidate` counts explain()'s usable ones of the backend.");
 }
 
 void bind_request(nb::module_& module) {

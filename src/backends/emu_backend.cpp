@@ -100,7 +100,7 @@ std::vector<const EmuKernel*> usable(const std::vector<EmuKernel>& kernels, cons
   const int split = kernels::sm90::token_split(problem, device);
   const auto rank = [&](const EmuKernel* k) {
     return std::pair(k->config.split_k != split,
-                     kernels::sm90::cost(k->config, problem, device).ms);
+                     kernels::sm90::ranked_ms(k->config, problem, device));
   };
   std::stable_sort(out.begin(), out.end(),
                    [&](const EmuKernel* x, const EmuKernel* y) { return rank(x) < rank(y); });

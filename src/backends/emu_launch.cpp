@@ -65,7 +65,7 @@ KernelParams params_of(const Config& c, const Problem& p, const Operands& o, con
   k.n = static_cast<std::int32_t>(p.n);
   k.experts = static_cast<std::int32_t>(p.experts);
   k.token_alignment = shared::operands_alignment(c, k.a, ld.a_ld, k.b, ld.b_ld);
-  k.raster_m = shared::default_raster_m(c, {sm_count, sm_count});
+  k.raster_m = shared::default_raster_m(c, {sm_count, 0});
   k.trace = address(o.workspace);
   return k;
 }
@@ -123,6 +123,7 @@ std::vector<emu::SharedRegion> regions_of(const Config& c) {
   const shared::SmemLayout s = shared::smem_layout(c);
   const auto stages = static_cast<std::uint32_t>(c.stages);
   const auto warps = static_cast<std::uint32_t>(shared::math_warps(c));
+  const std::uint32_t claims = shared::claims_together(c) ? shared::kClaimSlotsAhead : 0;
   const std::uint32_t slots = warps * static_cast<std::uint32_t>(c.ring_slots);
   return {
       {"a stage", s.a, shared::a_stage_bytes(c), stages},
@@ -138,6 +139,9 @@ std::vector<emu::SharedRegion> regions_of(const Config& c) {
       {"work entry", s.work, shared::kWorkBytes, shared::kWorkSlots},
       {"work full", s.work_full, shared::kBarrierBytes, shared::kWorkSlots},
       {"work empty", s.work_empty, shared::kBarrierBytes, shared::kWorkSlots},
+      {"claim", s.claims, shared::kClaimBytes, claims},
+      {"claim told", s.claim_told, shared::kBarrierBytes, claims},
+      {"claim heard", s.claim_heard, shared::kBarrierBytes, claims},
       {"order", s.order, 2, static_cast<std::uint32_t>(shared::kMaxOrderedExperts)}};
 }
 
@@ -182,7 +186,7 @@ emu::Outcome launch_emulated(const EmuKernel& kernel, const Problem& problem,
       shared::tile_grid(c, params.m, params.n, params.experts, params.raster_m);
   emu::Launch launch;
   launch.kernel = [&] { kernel.run(params); };
-  launch.ctas = shared::grid_ctas(c, grid, {settings.sm_count, settings.sm_count});
+  launch.ctas = shared::grid_ctas(c, grid, {settings.sm_count, 0});
   launch.cluster_size = static_cast<std::uint32_t>(shared::cluster_ctas(c));
   launch.threads = static_cast<std::uint32_t>(shared::threads_per_cta(c));
   launch.shared_bytes = shared::smem_layout(c).total;

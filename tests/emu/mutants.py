@@ -7,6 +7,7 @@ is the index in kernel_list.cpp of a configuration that reaches it. A sixth fiel
 PIPELINE, STORE = "common/pipeline.cuh", "common/output_ring.cuh"
 CONSUMER, EPILOGUE, ALIGN = "sm90/consumer.cuh", "sm90/epilogue.cuh", "common/align.cuh"
 QUEUE, SCHEDULER = "common/work_queue.cuh", "common/scheduler.cuh"
+CLAIMS = "common/cluster_claims.cuh"
 SETUP, PRODUCER, OPERAND = "common/setup.cuh", "sm90/producer.cuh", "common/operand.cuh"
 LOADER, RAGGED = "common/loader.cuh", "common/ragged.cuh"
 EDGE, MAIN = "sm90/edge.cuh", "sm90/wgrad_sm90.cuh"
@@ -107,6 +108,24 @@ MUTANTS = [
     ("one end for two warpgroups", SCHEDULER, "i < tiles_at_once(kConfig)", "i < 1", 4),
     ("claims not cleared", SCHEDULER, "    arch::store_global_i64(cta.params.claims, 0);\n", "", 0),
     ("claims cleared by the first to leave", SCHEDULER, "!= cta.cluster_count - 1) return;", "!= 0) return;", 0),
+    ("every CTA of a cluster leaves", SCHEDULER, "(kTogether && cta.rank != 0)", "false", 1),
+    ("claim told before there is room", CLAIMS,
+     "    arch::barrier_wait_acquire_cluster(heard(at.slot), at.parity ^ 1);\n", "", 1),
+    ("claim read before it is told", CLAIMS, "    arch::barrier_wait_acquire_cluster(told(at.slot), at.parity);\n",
+     "", 1),
+    ("claim told without a release", CLAIMS,
+     "arch::barrier_arrive_release_cluster(arch::map_to_rank(told(at.slot), cta));",
+     "arch::barrier_arrive_cluster(arch::map_to_rank(told(at.slot), cta));", 1),
+    ("claim heard without a release", CLAIMS,
+     "arch::barrier_arrive_release_cluster(arch::map_to_rank(heard(at.slot), 0));",
+     "arch::barrier_arrive_cluster(arch::map_to_rank(heard(at.slot), 0));", 1),
+    ("claim heard by one CTA", CLAIMS, "arch::barrier_init(heard(s), kCtas);", "arch::barrier_init(heard(s), 1);", 1),
+    ("claim told to one CTA", CLAIMS, "for (u32 cta = 0; cta < kCtas; ++cta) {", "for (u32 cta = 0; cta < 1; ++cta) {", 24),
+    ("claims never turn the phase", CLAIMS, "    at.advance();\n", "", 1),
+    ("each CTA of a cluster claims for itself", SCHEDULER, "if constexpr (!kTogether) return claim();",
+     "return claim();", 1),
+    ("claim awaited one phase late", QUEUE, "at.parity ^ (slot > at.slot ? 1 : 0);",
+     "at.parity ^ (slot > at.slot ? 0 : 1);", 1),
     ("position not counted", SCHEDULER, "(position + u32(w.blocks)) %", "position %", 0),
     ("mask without proxy fence", ALIGN, "  arch::fence_async_shared();\n", "", 2),
     ("mask not shared", ALIGN, "arch::named_sync(barrier, kThreads);", "", 2),

@@ -101,7 +101,7 @@ TEST(Fuzz, MeetsSeveralClustersThatShareTokens) {
     const shared::TileGrid g =
         shared::tile_grid(c, static_cast<std::int32_t>(k.m), static_cast<std::int32_t>(k.n),
                           static_cast<std::int32_t>(k.counts.size()), 1);
-    const auto ctas = static_cast<std::uint32_t>(shared::grid_ctas(c, g, {k.sms, k.sms}));
+    const auto ctas = static_cast<std::uint32_t>(shared::grid_ctas(c, g, {k.sms, 0}));
     ++(c.split_k == 2 ? pairs : fours)[ctas / static_cast<std::uint32_t>(c.split_k)];
   }
   for (const std::uint32_t clusters : {1U, 2U, 3U}) {

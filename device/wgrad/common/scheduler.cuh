@@ -2,33 +2,43 @@
 // roles need to know of it, so that none of them waits for global memory.
 #pragma once
 
+#include "wgrad/common/cluster_claims.cuh"
 #include "wgrad/common/work_queue.cuh"
 
 namespace wgrad::device {
 
 // Tile numbers for one CTA: dealt out in turn, or claimed from a counter a few tiles ahead, so
-// that a CTA that was held up, or had long tiles, takes fewer.
+// that a CTA that was held up, or had long tiles, takes fewer. The CTAs of a cluster take the same.
 template <KernelConfig auto kConfig>
 struct TileSource {
+  static constexpr bool kTogether = claims_together(kConfig);
+
   const Cta<kConfig>& cta;
+  ClusterClaims<kConfig> cluster;
   u32 next;  // dealt out in turn
 
-  WGRAD_DEVICE explicit TileSource(const Cta<kConfig>& c) : cta(c), next(c.cluster) {}
+  WGRAD_DEVICE explicit TileSource(const Cta<kConfig>& c)
+      : cta(c), cluster{c.smem}, next(c.cluster) {}
 
-  // The CTAs of a cluster must agree, so clusters are dealt theirs.
-  WGRAD_DEVICE bool claims() const { return cluster_ctas(kConfig) == 1 && cta.params.claims != 0; }
+  WGRAD_DEVICE bool claims() const { return claims_tiles(kConfig) && cta.params.claims != 0; }
+
+  WGRAD_DEVICE u32 claim() const { return arch::add_global_u32(cta.params.claims, 1); }
 
   // tile_count or more: there are no more.
   WGRAD_DEVICE u32 take() {
-    if (claims()) return arch::add_global_u32(cta.params.claims, 1);
+    if (claims()) {
+      if constexpr (!kTogether) return claim();
+      if (cta.rank == 0) cluster.tell(claim());
+      return cluster.hear();
+    }
     const u32 index = next;
     next += cta.cluster_count;
     return index;
   }
 
-  // After the last take: the last CTA of all clears the counters for the next launch.
+  // After the last take: the last CTA, or cluster, of all clears the counters for the next launch.
   WGRAD_DEVICE void leave() const {
-    if (!claims()) return;
+    if (!claims() || (kTogether && cta.rank != 0)) return;
     // Whoever comes last has seen that all others had their last answers.
     if (arch::add_global_u32(cta.params.claims + 4, 1) != cta.cluster_count - 1) return;
     arch::store_global_i64(cta.params.claims, 0);
@@ -37,10 +47,13 @@ struct TileSource {
 
 template <KernelConfig auto kConfig>
 struct Scheduler {
+  static constexpr i32 kLongTile = 4 * kConfig.stages;  // k blocks
+
   const Cta<kConfig>& cta;
   TileSource<kConfig> source;
   WorkQueue<kConfig> queue;
   u32 position = 0;
+  i32 last_blocks = 0;  // of the tile pushed last
   arch::Chunk extra{};
 
   WGRAD_DEVICE explicit Scheduler(const Cta<kConfig>& c) : cta(c), source(c), queue{c.smem} {}
@@ -75,14 +88,24 @@ struct Scheduler {
     }
   }
 
+  // A long tile is claimed when the one before the last is multiplied: sooner, a CTA would hold
+  // what others that come free could start. Threads that copy must not wait.
+  WGRAD_DEVICE void wait_before_claim() const {
+    if constexpr (!uses_loader(kConfig)) {
+      if (last_blocks >= kLongTile) queue.wait_read_before_last();
+    }
+  }
+
   // Puts the next tile into the queue; false: after the last one, the end for every warpgroup.
   WGRAD_DEVICE bool advance() {
     Work w{};
     const u32 tiles = tile_count(cta.grid);
+    wait_before_claim();
     for (u32 index = source.take(); index < tiles; index = source.take()) {
       if (look_up(index, w)) {
         take_share(w);
         queue.push(w, extra);
+        last_blocks = w.blocks;
         position = (position + u32(w.blocks)) % (2 * u32(kConfig.stages));
         return true;
       }

@@ -2,6 +2,7 @@
 // faults.
 #pragma once
 
+#include "wgrad/common/cluster_claims.cuh"
 #include "wgrad/common/output_ring.cuh"
 #include "wgrad/common/work_queue.cuh"
 #include "wgrad/sm90/parts.cuh"
@@ -96,6 +97,7 @@ WGRAD_DEVICE void init_barriers(const Cta<kConfig>& cta) {
   for (u32 w = 0; w < u32(math_warps(kConfig)); ++w) Parts<kConfig>{cta.smem, w, cta.rank}.init();
   Turns<kConfig>{cta.smem}.init();
   WorkQueue<kConfig>{cta.smem}.init();
+  ClusterClaims<kConfig>{cta.smem}.init();
   arch::barrier_init_fence();
 }
 

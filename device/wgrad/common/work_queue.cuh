@@ -38,6 +38,13 @@ struct WorkQueue {
     at.advance();
   }
 
+  // The scheduler: until every role has read the entry before the one that was pushed last.
+  WGRAD_DEVICE void wait_read_before_last() const {
+    const u32 slot = (at.slot + kWorkSlots - 2) % kWorkSlots;
+    const u32 parity = at.parity ^ (slot > at.slot ? 1 : 0);
+    arch::barrier_wait(empty(slot), parity);
+  }
+
   // A reader: waits for the current entry, which stays until it is let go.
   WGRAD_DEVICE u32 full() const { return full(at.slot); }
   WGRAD_DEVICE Work read() const {

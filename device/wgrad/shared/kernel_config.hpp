@@ -63,6 +63,20 @@ constexpr i32 cluster_ctas(const C& c) {
   return c.cluster_m * c.split_k;
 }
 
+// CTAs that every chip with clusters has room for in one.
+inline constexpr i32 kMostShares = 8;
+
+// Tiles are claimed as CTAs, or clusters, come free. Threads that copy must not wait for another
+// CTA's scheduler: clusters of them are dealt tiles in turn.
+template <TileConfig C>
+constexpr bool claims_tiles(const C& c) {
+  return cluster_ctas(c) == 1 || reaches_other_ctas(c);
+}
+template <TileConfig C>
+constexpr bool claims_together(const C& c) {
+  return cluster_ctas(c) > 1 && reaches_other_ctas(c);
+}
+
 template <TileConfig C>
 constexpr i32 output_bytes(const C& c) {
   return bytes_of(c.output);

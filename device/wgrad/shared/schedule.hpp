@@ -51,22 +51,28 @@ constexpr TileCoord tile_at(const TileGrid& g, u32 index) {
   return {slot, first_row + (inside - column * height), column};
 }
 
-// Multiprocessors that a launch may use, and how many of them clusters of four can cover at once.
+// Multiprocessors that a launch may use, and those of the whole device; 0: a cluster finds room on
+// any of them.
 struct Sms {
   i32 all;
-  i32 in_fours;
+  i32 device;
 };
 
-// Of `usable` ones of a device. Four CTAs must lie in one GPC, which leaves some over: an H200 has
-// room for 30 such clusters on its 132 (cudaOccupancyMaxActiveClusters).
 constexpr Sms sms_of_device(i32 count, i32 usable) {
-  return {usable, min_of(usable, count * 10 / 11)};
+  return {usable, count};
 }
+
+// A cluster lies in one GPC, which leaves multiprocessors over: so many clusters of each size find
+// room on an H200 (cudaOccupancyMaxActiveClusters).
+inline constexpr i32 kCountedSms = 132;
+inline constexpr i32 kCountedClusters[kMostShares + 1] = {0, 132, 66, 39, 30, 22, 17, 15, 15};
 
 template <TileConfig C>
 constexpr u32 clusters_at_once(const C& c, Sms sms) {
   const i32 cluster = cluster_ctas(c);
-  return static_cast<u32>(max_of(1, (cluster == 4 ? sms.in_fours : sms.all) / cluster));
+  const i32 most = sms.all / cluster;
+  const i32 room = sms.device * kCountedClusters[cluster] / kCountedSms;
+  return static_cast<u32>(max_of(1, sms.device > 0 && cluster > 2 ? min_of(most, room) : most));
 }
 
 // CTAs to launch: one for each SM, whole clusters, no more than there are cluster tiles.

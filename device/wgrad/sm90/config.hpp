@@ -30,7 +30,7 @@ struct Config {
   i32 tile_k = 64;   // tokens a stage: 64, or 32 where both operands are MN-major
   i32 stages = 4;    // operand stages
   i32 cluster_m = 1;   // CTAs side by side along M; 2 share the B tile
-  i32 split_k = 1;     // CTAs of a cluster that share an expert's tokens: 1, 2 or 4
+  i32 split_k = 1;     // CTAs of a cluster that share an expert's tokens: 1 to 8
   i32 ring_slots = 2;  // output boxes (16 rows x 128 bytes) for each math warp
   InputType input = InputType::kBf16;
   OutputType output = OutputType::kBf16;
@@ -151,7 +151,7 @@ constexpr bool is_valid(const Config& c) {
   const bool registers = c.split == WarpgroupSplit::kRows || c.tile_n <= 192;
   const bool pair = c.cluster_m == 1 || c.cluster_m == 2;
   const u32 stages_bytes = static_cast<u32>(c.stages) * (a_stage_bytes(c) + b_stage_bytes(c));
-  const bool shared_tokens = (c.split_k == 2 || c.split_k == 4) && c.cluster_m == 1 &&
+  const bool shared_tokens = c.split_k >= 2 && c.split_k <= kMostShares && c.cluster_m == 1 &&
                              c.split == WarpgroupSplit::kRows && !uses_loader(c) &&
                              static_cast<u32>(parts_bytes(c)) <= stages_bytes;
   return tile && tail && depth && registers && pair && (c.split_k == 1 || shared_tokens);

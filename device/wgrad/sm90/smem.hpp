@@ -9,8 +9,10 @@ namespace wgrad::shared::sm90 {
 inline constexpr u32 kBoxAlignment = 1024;      // 128-byte swizzle repeats every 8 rows
 inline constexpr u32 kMaxSharedBytes = 232448;  // opt-in limit of an SM90 block (227 KB)
 inline constexpr u32 kBarrierBytes = 8;
-inline constexpr u32 kWorkSlots = 4;             // tiles between the scheduler and the slowest role
-inline constexpr u32 kWorkBytes = 32;            // one entry of the work queue
+inline constexpr u32 kWorkSlots = 4;        // tiles between the scheduler and the slowest role
+inline constexpr u32 kWorkBytes = 32;       // one entry of the work queue
+inline constexpr u32 kClaimSlotsAhead = 2;  // claims between the first CTA and the others
+inline constexpr u32 kClaimBytes = 16;
 inline constexpr i32 kMaxOrderedExperts = 1024;  // more experts than this run in natural order
 
 // Offsets in bytes from the (kBoxAlignment-aligned) start of dynamic shared memory.
@@ -23,14 +25,17 @@ struct SmemLayout {
   u32 empty;     // stages mbarriers: operands are no longer read
   u32 readback;  // math warps x ring_slots mbarriers: destination box has landed (16-bit
                  // accumulate)
-  u32 parts_full;  // split_k: math warps mbarriers: the other CTAs' parts are there
-  u32 parts_room;  // split_k: math warps mbarriers: the other CTAs have no use for their stages
-  u32 parts_read;  // split_k: kWorkSlots mbarriers: this CTA's stages may be filled again
-  u32 turn;        // kMathWarpgroups mbarriers: the main loop is this warpgroup's (pingpong)
-  u32 work;        // kWorkSlots entries: the tiles to compute
-  u32 work_full;   // kWorkSlots mbarriers: an entry is written
-  u32 work_empty;  // kWorkSlots mbarriers: every role has read it
-  u32 order;       // u16 expert per schedule slot
+  u32 parts_full;   // split_k: math warps mbarriers: the other CTAs' parts are there
+  u32 parts_room;   // split_k: math warps mbarriers: the other CTAs have no use for their stages
+  u32 parts_read;   // split_k: kWorkSlots mbarriers: this CTA's stages may be filled again
+  u32 turn;         // kMathWarpgroups mbarriers: the main loop is this warpgroup's (pingpong)
+  u32 work;         // kWorkSlots entries: the tiles to compute
+  u32 work_full;    // kWorkSlots mbarriers: an entry is written
+  u32 work_empty;   // kWorkSlots mbarriers: every role has read it
+  u32 claims;       // claims_together: kClaimSlotsAhead numbers of tiles, 16 bytes each
+  u32 claim_told;   // kClaimSlotsAhead mbarriers: a number is there
+  u32 claim_heard;  // kClaimSlotsAhead mbarriers of the first CTA: all have read it
+  u32 order;        // u16 expert per schedule slot
   u32 total;
 };
 
@@ -53,7 +58,11 @@ constexpr SmemLayout smem_layout(const Config& c) {
   s.work = round_up(s.turn + static_cast<u32>(kMathWarpgroups) * kBarrierBytes, 16u);
   s.work_full = s.work + kWorkSlots * kWorkBytes;
   s.work_empty = s.work_full + kWorkSlots * kBarrierBytes;
-  s.order = s.work_empty + kWorkSlots * kBarrierBytes;
+  const u32 claims = claims_together(c) ? kClaimSlotsAhead : 0;
+  s.claims = s.work_empty + kWorkSlots * kBarrierBytes;
+  s.claim_told = s.claims + claims * kClaimBytes;
+  s.claim_heard = s.claim_told + claims * kBarrierBytes;
+  s.order = s.claim_heard + claims * kBarrierBytes;
   s.total = round_up(s.order + static_cast<u32>(kMaxOrderedExperts) * 2u, 128u);
   return s;
 }

@@ -39,10 +39,11 @@ constexpr u32 multiplier_bytes(const ScaledConfig& c) {
 }
 
 inline constexpr u32 SmemLayout::*kBehindTheRing[] = {
-    &SmemLayout::full,       &SmemLayout::empty,      &SmemLayout::readback,
-    &SmemLayout::parts_full, &SmemLayout::parts_room, &SmemLayout::parts_read,
-    &SmemLayout::turn,       &SmemLayout::work,       &SmemLayout::work_full,
-    &SmemLayout::work_empty, &SmemLayout::order,      &SmemLayout::total};
+    &SmemLayout::full,        &SmemLayout::empty,      &SmemLayout::readback,
+    &SmemLayout::parts_full,  &SmemLayout::parts_room, &SmemLayout::parts_read,
+    &SmemLayout::turn,        &SmemLayout::work,       &SmemLayout::work_full,
+    &SmemLayout::work_empty,  &SmemLayout::claims,     &SmemLayout::claim_told,
+    &SmemLayout::claim_heard, &SmemLayout::order,      &SmemLayout::total};
 
 constexpr ScaledSmemLayout smem_layout(const ScaledConfig& c) {
   const u32 raw_stages = static_cast<u32>(c.raw_stages);

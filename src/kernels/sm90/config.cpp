@@ -12,6 +12,7 @@ namespace wgrad::kernels::sm90 {
 namespace {
 
 constexpr int kTileWidths[] = {64, 128, 192, 256};
+constexpr int kTokenSplits[] = {2, 3, 4, 6};
 constexpr int kTileRows = 128;
 constexpr int kShortStage = 32;  // tokens: more, shorter stages hide more of the copies' latency
 constexpr int kMostSms = 1024;   // no chip has more; keeps raster arithmetic in int
@@ -32,7 +33,7 @@ std::vector<Choice> all_choices() {
       for (const Split split : {Split::kRows, Split::kTiles})
         out.push_back({tile_n, cluster_m, 1, split});
     }
-    for (const int split_k : {2, 4}) out.push_back({tile_n, 1, split_k, Split::kRows});
+    for (const int split_k : kTokenSplits) out.push_back({tile_n, 1, split_k, Split::kRows});
   }
   return out;
 }

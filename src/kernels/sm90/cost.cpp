@@ -5,117 +5,134 @@
 #include <cstdint>
 
 #include "kernels/sm90/config.hpp"
+#include "kernels/sm90/skew.hpp"
 #include "wgrad/scale_layout.hpp"
 #include "wgrad/shared/schedule.hpp"
 
 namespace wgrad::kernels::sm90 {
 namespace {
 
-// Rates of one multiprocessor a clock, except where stated. Sources: docs/design/performance.md,
+// Rates of one multiprocessor a clock, except where stated: fitted together, so that one alone says
+// little (docs/notes, a model fitted to every candidate). Those of K-major operands are older:
 // docs/notes/2026-11-29-predicted-and-measured.md.
-constexpr double kClock = 1.65e9;            // Hz, sustained under load and the power limit
+constexpr double kClock = 1.83e9;            // Hz
 constexpr double kFlops = 4096;              // dense 16-bit tensor core
 constexpr double kSharedBytes = 128;         // wgmma reads of shared memory
-constexpr double kCopyBytes = 64;            // copy engine from L2
-constexpr double kSplitCopyBytes = 48;       // the same, when all multiprocessors load other tokens
+constexpr double kCopyBytes = 62;            // copy engine from L2
+constexpr double kSplitCopyBytes = 59.8;     // the same, when all multiprocessors load other tokens
 constexpr double kMisalignedCopyBytes = 28;  // the same, K-major boxes off the 128-byte grid
 constexpr double kLoaderBytes = 10;          // ordinary loads of ragged K-major operands
-constexpr double kStoreBytes = 32;           // tile to L2
+constexpr double kStoreBytes = 30.5;         // tile to L2
 constexpr double kMemoryBytesPerSecond = 4.07e12;  // whole device, H200
-constexpr double kTileClocks = 250;                // filling the tensor cores' pipe again
 constexpr double kLaunchSeconds = 4e-6;
+// What an MN-major row costs whose pitch is no multiple of 128, 64 or 32 bytes; boxes of 64 columns
+// instead of whole tiles; the half of a row that a pair shares.
+constexpr double kPitch64 = 1.24;
+constexpr double kPitch32 = 1.34;
+constexpr double kPitch16 = 1.77;
+constexpr double kNarrowBoxes = 1.077;
+constexpr double kSharedHalf = 0.8;
+// Narrow tiles, and narrow last ones of a row, leave gaps between their wgmmas.
+constexpr double kGaps64 = 1.8;
+constexpr double kGaps128 = 1.03;
+// Clocks of a tile beside its tokens and its stores.
+constexpr double kClusterClocks = 278;
+constexpr double kPingpongClocks = 783;
+constexpr double kCooperativeClocks = 304;
 // Share of the shorter of two activities that its overlap with the longer one does not hide.
-constexpr double kFeedLoss = 0.12;      // operand loads behind wgmma
-constexpr double kEpilogueLoss = 0.05;  // a pingpong epilogue behind the other's main loop
-constexpr double kMemoryLoss = 0.35;    // device memory behind everything: they share the power
-// Tiles that the last CTA is behind the average one: one expert of many can be much longer.
-constexpr double kTailTiles = 0.5;
-constexpr double kTailTilesPerExpert = 1.0 / 16;
-constexpr double kMostTailTiles = 4;
-constexpr std::int64_t kEvenExperts = 4;  // so few: nearly all tiles take equally long
-constexpr double kDealtInTurn = 1.06;  // what clusters lose to single CTAs, which claim their tiles
+constexpr double kFeedLoss = 0.25;  // operand loads behind wgmma
+constexpr double kEpilogueLoss =
+    0.355;                            // of a cooperative epilogue: its stores overlap what follows
+constexpr double kMemoryLoss = 0.26;  // device memory behind everything: they share the power
+constexpr double kClusterLoss = 1.046;  // of clusters: they come free together
 // Parts of a tile that CTAs of a cluster send to each other.
-constexpr double kPartBytes = 32;     // a multiprocessor sends to others, a clock
-constexpr double kPartClocks = 5500;  // barriers, filling the pipe, for each doubling of the split
-
-struct TileClocks {
-  double multiply = 0;
-  double feed = 0;
-  double epilogue = 0;
-};
+constexpr double kPartBytes = 5.8;    // a multiprocessor sends to others, a clock
+constexpr double kPartClocks = 7900;  // barriers, filling the pipe, for each doubling of the split
+constexpr double kHotWeight = 0.1;    // of problems of which one expert has most of the tokens
 
 double overlapped(double a, double b, double loss) {
   return std::max(a, b) + loss * std::min(a, b);
 }
 
-/// `busy`: share of the multiprocessors that compute.
-double copy_rate(const shared::Config& c, shared::OperandLayout layout, double busy) {
+struct Shape {
+  TileCounts tiles;
+  double busy = 1;  // share of the multiprocessors that compute
+};
+
+Shape shape_of(const shared::Config& c, const Problem& p, const DeviceSpec& device) {
+  Shape s;
+  s.tiles.rows =
+      static_cast<double>(ceil_div(p.m, static_cast<std::int64_t>(c.tile_m) * c.cluster_m));
+  s.tiles.columns = static_cast<double>(ceil_div(p.n, c.tile_n));
+  s.tiles.at_once = shared::clusters_at_once(c, sms_of(device));
+  const double clusters = s.tiles.rows * s.tiles.columns * static_cast<double>(p.experts);
+  s.busy = std::min(1.0, clusters * shared::cluster_ctas(c) / usable_sms(device));
+  return s;
+}
+
+/// A packed row of `extent` elements: how much more it costs than one of whole 128-byte lines.
+double row_cost(std::int64_t extent, int element_bytes) {
+  const std::int64_t pitch = extent * element_bytes;
+  const double boxes = extent % (shared::kSwizzleBytes / element_bytes) == 0 ? 1 : kNarrowBoxes;
+  if (pitch % 128 == 0) return boxes;
+  return boxes * (pitch % 64 == 0 ? kPitch64 : pitch % 32 == 0 ? kPitch32 : kPitch16);
+}
+
+/// Clocks that a token's `bytes` of an operand of `extent` take.
+double feed(const shared::Config& c, shared::OperandLayout layout, std::int64_t extent,
+            double bytes, double busy) {
   switch (layout) {
     case shared::OperandLayout::kKMajor:
-      return kMisalignedCopyBytes;
+      return bytes / kMisalignedCopyBytes;
     case shared::OperandLayout::kKMajorRagged:
-      return kLoaderBytes;
+      return bytes / kLoaderBytes;
     default:
-      return c.split_k > 1 ? std::min(kCopyBytes, kSplitCopyBytes / busy) : kCopyBytes;
+      return bytes * row_cost(extent, shared::bits_of(c.input) / 8) /
+             (c.split_k > 1 ? kSplitCopyBytes / busy : kCopyBytes);
   }
 }
 
-/// Tokens that a CTA multiplies for a tile of an expert of average length; half a stage is lost at
-/// its ragged end.
-double tokens_per_tile(const shared::Config& c, const Problem& p) {
-  if (p.tokens == 0) return 0;
-  const auto experts = static_cast<double>(p.experts);
-  return static_cast<double>(p.tokens) / experts / c.split_k + c.tile_k / 2.0;
-}
+struct TokenClocks {
+  double multiply = 0;
+  double feed = 0;
+};
 
-/// Columns that are multiplied of a tile, the mean over a row of tiles.
-double mean_width(const shared::Config& c, const Problem& p) {
-  const auto tiles = static_cast<double>(ceil_div(p.n, c.tile_n));
-  return c.tail_n == 0 ? c.tile_n : ((tiles - 1) * c.tile_n + c.tail_n) / tiles;
-}
-
-double tiles_of_a_cluster(const shared::Config& c, const Problem& p, const DeviceSpec& device) {
-  const auto rows =
-      static_cast<double>(ceil_div(p.m, static_cast<std::int64_t>(c.tile_m) * c.cluster_m));
-  const auto columns = static_cast<double>(ceil_div(p.n, c.tile_n));
-  return rows * columns * static_cast<double>(p.experts) /
-         shared::clusters_at_once(c, sms_of(device));
-}
-
-TileClocks tile_clocks(const shared::Config& c, const Problem& p, const DeviceSpec& device) {
-  const double tokens = tokens_per_tile(c, p);
+/// Of one token of a tile of which `width` columns are multiplied. Columns past the end of a row
+/// are filled with zeros as fast as others are read.
+TokenClocks token_clocks(const shared::Config& c, const Problem& p, double width, double busy) {
   const double m = c.tile_m;
-  const double n = mean_width(c, p);
-  const double row = shared::bits_of(c.input) / 8;  // bytes of one token of a row
+  const double row = shared::bits_of(c.input) / 8;
   const double bands = m / shared::kWarpgroupRows;
-  const double read = bands * (shared::kWarpgroupRows + n) * row;
-  TileClocks clocks;
-  clocks.multiply = tokens * std::max(2 * m * n / kFlops, read / kSharedBytes);
-  // MN-major: pairs that share B by multicast are no faster (docs/notes, multicast).
-  const double b_rows = shared::uses_multicast(c) && !shared::is_mn_major(c.b) ? n / 2 : n;
-  const double busy = std::min(1.0, tiles_of_a_cluster(c, p, device));
-  clocks.feed =
-      tokens * (m * row / copy_rate(c, c.a, busy) + b_rows * row / copy_rate(c, c.b, busy));
-  const double passes = shared::reads_output(c) ? 3 : shared::reduces_output(c) ? 2 : 1;
-  clocks.epilogue = passes * m * n / c.split_k * shared::output_bytes(c) / kStoreBytes;
-  if (c.split_k > 1) {
-    const double sent = m * n * sizeof(float) * (c.split_k - 1) / c.split_k;
-    clocks.epilogue += sent / kPartBytes + kPartClocks * std::log2(c.split_k);
-  }
-  return clocks;
+  const double read = bands * (shared::kWarpgroupRows + width) * row;
+  const double gaps = width <= 64 ? kGaps64 : width <= 128 ? kGaps128 : 1;
+  const double half = shared::uses_multicast(c) ? 1 - kSharedHalf / 2 : 1;
+  const double b = half * row * width;
+  const double zeros = shared::is_mn_major(c.b) ? half * row * (c.tile_n - width) / kCopyBytes : 0;
+  return {gaps * std::max(2 * m * width / kFlops, read / kSharedBytes),
+          feed(c, c.a, p.m, m * row, busy) + feed(c, c.b, p.n, b, busy) + zeros};
 }
 
-/// Tiles that the busiest CTA computes. Single CTAs claim them, so the last ones differ by a tile
-/// or so; clusters are dealt theirs.
-double tiles_of_a_cta(const shared::Config& c, const Problem& p, const DeviceSpec& device) {
-  const auto experts = static_cast<double>(p.experts);
-  const double mean = tiles_of_a_cluster(c, p, device);
-  const double tail = kTailTiles + std::min(experts * kTailTilesPerExpert, kMostTailTiles);
-  if (mean <= 1)
-    return c.cluster_m > 1 ? kDealtInTurn
-                           : 1;  // whatever the longest tile is, no CTA has a second one
-  if (shared::cluster_ctas(c) > 1) return std::ceil(mean) * kDealtInTurn + tail;
-  return p.experts <= kEvenExperts ? std::ceil(mean) : mean + tail;
+double epilogue_clocks(const shared::Config& c, double width) {
+  const double passes = shared::reads_output(c) ? 3 : shared::reduces_output(c) ? 2 : 1;
+  const double elements = c.tile_m * width;
+  const double stores = passes * elements / c.split_k * shared::output_bytes(c) / kStoreBytes;
+  if (c.split_k == 1) return stores;
+  const double sent = elements * sizeof(float) * (c.split_k - 1) / c.split_k;
+  return stores + sent / kPartBytes + kPartClocks * std::log2(c.split_k);
+}
+
+/// Of a tile of an expert of `tokens`; half a stage is lost at its ragged end. Pingpong hides one
+/// tile's epilogue behind the main loop of the next.
+double tile_clocks(const shared::Config& c, const Problem& p, double width, double busy,
+                   double tokens) {
+  const TokenClocks token = token_clocks(c, p, width, busy);
+  const double k = tokens > 0 ? tokens / c.split_k + c.tile_k / 2.0 : 0;
+  const double loop = k * overlapped(token.multiply, token.feed, kFeedLoss) +
+                      (shared::cluster_ctas(c) > 1 ? kClusterClocks : 0);
+  const double epilogue = epilogue_clocks(c, width);
+  return c.split == shared::WarpgroupSplit::kTiles
+             ? std::max(loop, epilogue + kPingpongClocks)
+             : loop + kCooperativeClocks + kEpilogueLoss * epilogue;
 }
 
 /// Inputs once, outputs once, or twice where they are added to.
@@ -127,18 +144,29 @@ double memory_seconds(const shared::Config& c, const Problem& p) {
   return (inputs + outputs * (p.accumulate ? 2 : 1)) / kMemoryBytesPerSecond;
 }
 
-/// Pingpong hides one tile's epilogue behind the main loop of the next.
-double tile_time(const shared::Config& c, const TileClocks& clocks) {
-  const double loop = overlapped(clocks.multiply, clocks.feed, kFeedLoss) + kTileClocks;
-  return c.split == shared::WarpgroupSplit::kTiles
-             ? overlapped(loop, clocks.epilogue, kEpilogueLoss)
-             : loop + clocks.epilogue;
+double compute_seconds(const shared::Config& c, const Problem& p, const DeviceSpec& device,
+                       Skew skew) {
+  const Shape s = shape_of(c, p, device);
+  const auto tokens = static_cast<double>(p.tokens);
+  const double last = c.tail_n == 0 ? c.tile_n : c.tail_n;
+  const double clocks = makespan(
+      token_shares(p.experts, skew), static_cast<double>(p.experts), s.tiles, [&](double share) {
+        return TileTimes{tile_clocks(c, p, c.tile_n, s.busy, share * tokens),
+                         tile_clocks(c, p, last, s.busy, share * tokens)};
+      });
+  return clocks * (shared::cluster_ctas(c) > 1 ? kClusterLoss : 1) / kClock;
 }
 
-Bound bound_of(const TileClocks& clocks) {
-  const double loop = std::max(clocks.multiply, clocks.feed);
-  if (clocks.epilogue > loop) return Bound::kEpilogue;
-  return clocks.feed > clocks.multiply ? Bound::kOperandFeed : Bound::kTensorCores;
+double total_ms(double compute, double memory) {
+  return (overlapped(compute, memory, kMemoryLoss) + kLaunchSeconds) * 1e3;
+}
+
+Bound bound_of(const shared::Config& c, const Problem& p, const DeviceSpec& device) {
+  const TokenClocks token = token_clocks(c, p, c.tile_n, shape_of(c, p, device).busy);
+  const double tokens = static_cast<double>(p.tokens) / static_cast<double>(p.experts) / c.split_k;
+  if (epilogue_clocks(c, c.tile_n) > tokens * std::max(token.multiply, token.feed))
+    return Bound::kEpilogue;
+  return token.feed > token.multiply ? Bound::kOperandFeed : Bound::kTensorCores;
 }
 
 }  // namespace
@@ -158,12 +186,16 @@ std::string_view name(Bound bound) noexcept {
 }
 
 Cost cost(const shared::Config& c, const Problem& p, const DeviceSpec& device) {
-  const TileClocks clocks = tile_clocks(c, p, device);
-  const double tile = tile_time(c, clocks);
-  const double compute = tiles_of_a_cta(c, p, device) * tile / kClock;
+  const double compute = compute_seconds(c, p, device, Skew::kJitter);
   const double memory = memory_seconds(c, p);
-  const Bound bound = memory > compute ? Bound::kMemory : bound_of(clocks);
-  return {(overlapped(compute, memory, kMemoryLoss) + kLaunchSeconds) * 1e3, bound};
+  return {total_ms(compute, memory), memory > compute ? Bound::kMemory : bound_of(c, p, device)};
+}
+
+double ranked_ms(const shared::Config& c, const Problem& p, const DeviceSpec& device) {
+  const double memory = memory_seconds(c, p);
+  const auto ms = [&](Skew skew) { return total_ms(compute_seconds(c, p, device, skew), memory); };
+  if (p.experts == 1) return ms(Skew::kJitter);
+  return std::pow(ms(Skew::kJitter), 1 - kHotWeight) * std::pow(ms(Skew::kHot), kHotWeight);
 }
 
 }  // namespace wgrad::kernels::sm90

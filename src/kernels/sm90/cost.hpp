@@ -1,5 +1,5 @@
-// A first model of the SM90 kernel's time. It has only to rank configurations; docs/design/
-// performance.md holds what was measured.
+// A model of the SM90 kernel's time, fitted to measured times of every configuration on random
+// shapes (docs/notes, a model fitted to every candidate). It has only to rank configurations.
 #pragma once
 
 #include <string_view>
@@ -18,7 +18,12 @@ struct Cost {
   Bound bound = Bound::kTensorCores;
 };
 
-/// `config` on `device` for `problem.tokens` tokens spread evenly over the experts.
+/// `config` on `device` for `problem.tokens` tokens, of which each expert has about as many. Rows
+/// of an MN-major operand are taken as packed: their pitch follows from M or N.
 Cost cost(const shared::Config& config, const Problem& problem, const DeviceSpec& device);
+
+/// The same in ms, with more weight on problems of which one expert has most of the tokens: what
+/// configurations are ranked by.
+double ranked_ms(const shared::Config& config, const Problem& problem, const DeviceSpec& device);
 
 }  // namespace wgrad::kernels::sm90

@@ -86,7 +86,7 @@ LaunchImage image(const Problem& p, const plan::Plan& plan, const Operands& o) {
   image.add_map(offsetof(KernelParams, map_out), shared::output_map(c, p.m, p.n, k.row_pitch_bytes),
                 k.out_map_base);
   image.fault_at = offsetof(KernelParams, fault);
-  if (image.cluster == 1) image.claims_at = offsetof(KernelParams, claims);
+  if (shared::claims_tiles(c)) image.claims_at = offsetof(KernelParams, claims);
   return image;
 }
 

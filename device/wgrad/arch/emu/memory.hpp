@@ -39,6 +39,9 @@ WGRAD_DEVICE void store_shared(u32 address, Chunk c) {
 WGRAD_DEVICE void store_shared_cluster(u32 mapped_address, const Quad& q) {
   emu::store_shared_cluster(mapped_address, &q, sizeof q);
 }
+WGRAD_DEVICE void store_shared_cluster_u32(u32 mapped_address, u32 value) {
+  emu::store_shared_cluster(mapped_address, &value, sizeof value);
+}
 WGRAD_DEVICE Quad load_shared_quad(u32 address) {
   return shared_value<Quad>(address);
 }

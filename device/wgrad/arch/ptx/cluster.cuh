@@ -36,4 +36,9 @@ WGRAD_DEVICE void store_shared_cluster(u32 mapped_address, const Quad& q) {
                : "memory");
 }
 
+// The same of a word, on a multiple of 4.
+WGRAD_DEVICE void store_shared_cluster_u32(u32 mapped_address, u32 value) {
+  asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(mapped_address), "r"(value) : "memory");
+}
+
 }  // namespace wgrad::device::arch
