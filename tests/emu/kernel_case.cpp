@@ -122,6 +122,14 @@ void make_long(KernelCase& k, const Config& c) {
   k.counts.assign(500, 0);
 }
 
+// Tiles of so many k blocks that they are claimed late, several of them for each CTA.
+void make_lengthy(KernelCase& k, const Config& c) {
+  k.m = 64;
+  k.n = 3 * c.tile_n;
+  k.sms = shared::cluster_ctas(c);
+  k.counts.assign(2, std::int64_t{4} * c.stages * c.tile_k * c.split_k + 5);
+}
+
 // A run of tiles without k blocks, for which nobody waits for the producer.
 void make_empty(KernelCase& k) {
   k.counts.assign(12, 0);
@@ -228,6 +236,8 @@ KernelCase fuzz_case(const Config& c, std::size_t kernel, std::uint64_t number) 
     make_empty(k);
   } else if (number % 7 == 3) {
     make_tall(k, c, random);
+  } else if (number % 11 == 7) {
+    make_lengthy(k, c);
   }
   return k;
 }

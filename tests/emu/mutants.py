@@ -125,7 +125,7 @@ MUTANTS = [
     ("each CTA of a cluster claims for itself", SCHEDULER, "if constexpr (!kTogether) return claim();",
      "return claim();", 1),
     ("claim awaited one phase late", QUEUE, "at.parity ^ (slot > at.slot ? 1 : 0);",
-     "at.parity ^ (slot > at.slot ? 0 : 1);", 1),
+     "at.parity ^ (slot > at.slot ? 0 : 1);", 12),
     ("position not counted", SCHEDULER, "(position + u32(w.blocks)) %", "position %", 0),
     ("mask without proxy fence", ALIGN, "  arch::fence_async_shared();\n", "", 2),
     ("mask not shared", ALIGN, "arch::named_sync(barrier, kThreads);", "", 2),
