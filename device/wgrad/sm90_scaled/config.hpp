@@ -36,6 +36,8 @@ struct ScaledConfig : Config {
   OperandLayout raw_b = OperandLayout::kKMajor;
   i32 raw_stages = 3;  // stages of codes and scale factors
   i32 converters = 1;  // warpgroups that decode
+  // A is decoded by the warps that multiply, into registers; K-major operands alone.
+  bool registers_a = false;
 
   bool operator==(const ScaledConfig&) const = default;
 
@@ -54,6 +56,7 @@ struct ScaledConfig : Config {
     WGRAD_FIELD(raw_b, kProblem);
     WGRAD_FIELD(raw_stages, kDepth);
     WGRAD_FIELD(converters, kChoice);
+    WGRAD_FIELD(registers_a, kChoice);
 #undef WGRAD_FIELD
   }
 };
@@ -96,6 +99,11 @@ constexpr i32 queue_readers(const ScaledConfig& c) {
   return 1 + copier_warps(c) + converter_warps(c) + math_warps(c);
 }
 
+// Warps that read a raw stage.
+constexpr i32 raw_readers(const ScaledConfig& c) {
+  return converter_warps(c) + (c.registers_a ? math_warps(c) : 0);
+}
+
 // Decoded stages begin at the expert's first token: nothing is moved or masked afterwards.
 constexpr bool aligns_first_token(const ScaledConfig&) {
   return false;
@@ -107,16 +115,24 @@ constexpr bool uses_loader(const ScaledConfig&) {
   return false;
 }
 
-// Bytes of a stage's tokens in one raw row, without and with room for a start off a copy unit. The
+// Tokens of a raw stage: one decoded stage, or two, of which each has every other 16 tokens (the
+// warps that multiply read neighbouring rows without bank conflicts then).
+constexpr i32 raw_tokens(const ScaledConfig& c) {
+  return c.registers_a ? 2 * c.tile_k : c.tile_k;
+}
+constexpr i32 raw_blocks(const ScaledConfig& c, i32 blocks) {
+  return c.registers_a ? (blocks + 1) / 2 : blocks;
+}
+// Bytes of a raw stage's tokens in one row, without and with room for a start off a copy unit. The
 // pitch is an odd number of units: eight rows meet no bank twice.
 constexpr i32 raw_token_bytes(const ScaledConfig& c, ElementType t) {
-  return c.tile_k * element_bits(t) / 8;
+  return raw_tokens(c) * element_bits(t) / 8;
 }
 constexpr i32 raw_pitch(const ScaledConfig& c, ElementType t) {
   return raw_token_bytes(c, t) + kCopyUnit;
 }
 constexpr i32 raw_operand_bytes(const ScaledConfig& c, OperandLayout raw, ElementType t, i32 rows) {
-  return is_mn_major(raw) ? rows * c.tile_k : rows * raw_pitch(c, t);
+  return is_mn_major(raw) ? rows * raw_tokens(c) : rows * raw_pitch(c, t);
 }
 constexpr i32 raw_a_bytes(const ScaledConfig& c) {
   return raw_operand_bytes(c, c.raw_a, c.element_a, c.tile_m);
@@ -125,10 +141,14 @@ constexpr i32 raw_b_bytes(const ScaledConfig& c) {
   return raw_operand_bytes(c, c.raw_b, c.element_b, c.tile_n);
 }
 
-// Scale columns of a stage, and of one raw block of 32 tokens.
-constexpr i32 stage_columns(const ScaledConfig& c) {
-  return c.tile_k / c.vec_size;
+// Scale columns of a raw stage, and the atoms of each 128 rows that hold them.
+constexpr i32 raw_columns(const ScaledConfig& c) {
+  return raw_tokens(c) / c.vec_size;
 }
+constexpr i32 raw_atoms(const ScaledConfig& c) {
+  return ceil_div(raw_columns(c), kScaleAtomColumns);
+}
+// Of 32 tokens.
 constexpr i32 block_columns(const ScaledConfig& c) {
   return kBlockTokens / c.vec_size;
 }
@@ -140,10 +160,15 @@ constexpr bool is_valid(const ScaledConfig& c) {
                                : !packed_b && c.vec_size == 32 && c.scale == ScaleType::kE8m0;
   const bool halves =
       c.input == (c.scale == ScaleType::kE4m3 ? InputType::kFp16 : InputType::kBf16);
-  const bool tile = c.tile_m == 128 && (c.tile_n == 128 || c.tile_n == 256) && c.tile_k == kTileK;
+  const bool columns = c.tile_n == 128 || c.tile_n == 256;
+  const bool tile =
+      c.tile_k == kTileK &&
+      (c.registers_a ? k_major && (c.tile_m == 128 || c.tile_m == 256) && c.tile_n == 128
+                     : c.tile_m == 128 && columns);
   const bool alone = c.cluster_m == 1 && c.split_k == 1 && c.split == WarpgroupSplit::kRows &&
                      c.tail_n == 0 && !c.trace;
-  const bool rows = c.converters >= 1 && (c.tile_m + c.tile_n) % converter_threads(c) == 0;
+  const i32 decoded = c.registers_a ? c.tile_n : c.tile_m + c.tile_n;
+  const bool rows = c.converters >= 1 && decoded % converter_threads(c) == 0;
   const bool layouts =
       is_mn_major(c.a) == is_mn_major(c.raw_a) && is_mn_major(c.b) == is_mn_major(c.raw_b);
   return format && halves && tile && alone && rows && layouts && c.stages >= 2 &&

@@ -22,6 +22,17 @@ struct GlobalFactors {
   WGRAD_DEVICE float of(float sum) const { return sum == 0.0f ? sum : sum * first * second; }
 };
 
+// `extra`: TileExtra's, read as floats.
+template <KernelConfig auto kConfig>
+WGRAD_DEVICE void apply_global_factors(Accumulators<kConfig>& d, const arch::Quad& extra) {
+  const GlobalFactors factors(extra.value[1], extra.value[2]);
+#pragma unroll
+  for (u32 b = 0; b < Accumulators<kConfig>::kBands; ++b) {
+#pragma unroll
+    for (u32 i = 0; i < Accumulators<kConfig>::kCount; ++i) d.band[b][i] = factors.of(d.band[b][i]);
+  }
+}
+
 template <KernelConfig auto kConfig>
 struct ScaledConsumer {
   static constexpr i32 kPrefetchLead = 2;  // k blocks before the end of the main loop
@@ -67,7 +78,7 @@ struct ScaledConsumer {
     u32 previous = 0, keep = 0;
     for (i32 block = 0; block < w.blocks; at.advance()) {
       pipeline.wait_full(at);
-      const i32 last = i32(arch::load_shared_u32(pipeline.is_last(at.slot)));
+      const u32 flags = arch::load_shared_u32(pipeline.flags(at.slot));
       multiply_stage(d, at.slot, keep);
       if (keep != 0) {
         arch::wgmma_wait<1>();
@@ -80,17 +91,11 @@ struct ScaledConsumer {
       }
       previous = at.slot;
       keep = 1;
-      block += last;
+      block += i32(flags & kLastOfTokens);
     }
     arch::wgmma_wait<0>();
     d.pin();
     if (w.blocks > 0) pipeline.arrive_together(pipeline.empty(previous));
-  }
-
-  WGRAD_DEVICE void apply_global_factors(Accumulators<kConfig>& d, const arch::Quad& extra) const {
-    const GlobalFactors factors(extra.value[1], extra.value[2]);
-#pragma unroll
-    for (u32 i = 0; i < Accumulators<kConfig>::kCount; ++i) d.band[0][i] = factors.of(d.band[0][i]);
   }
 
   WGRAD_DEVICE void run() {
@@ -110,15 +115,5 @@ struct ScaledConsumer {
     epilogue.finish();
   }
 };
-
-// A math warpgroup; `thread` counts the math threads.
-template <KernelConfig auto kConfig>
-WGRAD_DEVICE void multiply_decoded(const Cta<kConfig>& cta, u32 thread) {
-  const u32 warpgroup = arch::warp_uniform(thread / kWarpgroupThreads);
-  const u32 warp = arch::warp_uniform(thread / 32);
-  const Epilogue<kConfig> epilogue{
-      cta.params, {cta.smem, warp, {}}, {cta.smem, warp, cta.rank}, i32(warp) * kWarpRows, {}};
-  ScaledConsumer<kConfig>{cta, {cta.smem}, epilogue, {cta.smem}, warpgroup}.run();
-}
 
 }  // namespace wgrad::device

@@ -20,7 +20,7 @@ struct ColumnConverter {
   }
   WGRAD_DEVICE static void write_multipliers(const StageOperand& s, u32 table, u32 row) {
     const bool inside = i32(row) < s.rows;
-    const u32 codes = inside ? scale_codes(s, row) : 0;
+    const u32 codes = inside ? S::scale_codes(s, row) : 0;
 #pragma unroll
     for (u32 block = 0; block < stage_blocks(kConfig); ++block) {
       const u32 scale = codes >> (8 * block) & 0xff;

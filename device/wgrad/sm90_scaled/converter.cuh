@@ -16,8 +16,10 @@ struct Converter {
 
   const Cta<kConfig>& cta;
   ScaledPipeline<kConfig> pipeline;
-  u32 thread;     // among the converters
-  u32 table = 0;  // which half of the multipliers this stage uses
+  u32 thread;                   // among the converters
+  u32 table = 0;                // which half of the multipliers this stage uses
+  StageCursor<kConfig> held{};  // the last rendering
+  bool holds = false;           // and it may still be multiplied
 
   // Rows of A, then columns of B, in turn: as many for each thread.
   template <bool kOfA>
@@ -35,40 +37,22 @@ struct Converter {
       act(task);
   }
 
-  template <bool kOfA>
-  WGRAD_DEVICE StageOperand operand(const Work& w, i32 block, u32 raw, u32 stage) const {
-    using S = Side<kConfig, kOfA>;
-    StageOperand s{};
-    s.codes = kOfA ? pipeline.raw_a(raw) : pipeline.raw_b(raw);
-    s.scales = kOfA ? pipeline.scales_a(raw) : pipeline.scales_b(raw);
-    s.tile = kOfA ? pipeline.a(stage) : pipeline.b(stage);
-    const i32 token = w.tokens.begin + block * kConfig.tile_k;
-    if constexpr (!is_mn_major(S::kRaw)) {  // a stage is whole units
-      const KMajorRows<kConfig, kOfA> rows(scaled_params(cta), w.tokens);
-      s.shift = u32(rows.start(u32(kOfA ? w.m0 : w.n0)));
-      s.turn = u32(rows.pitch);
-    }
-    s.column = u32(block * stage_columns(kConfig)) % u32{kScaleAtomColumns};
-    s.rows = kOfA ? cta.params.m - w.m0 : cta.params.n - w.n0;
-    s.tokens = w.tokens.end - token;
-    return s;
-  }
-
   // Before the converters meet: whether a row has a scale that takes more than one step, and, of an
   // MN-major operand, its multipliers.
   template <bool kOfA>
   WGRAD_DEVICE bool look_at_scales(const StageOperand& s) const {
     using S = Side<kConfig, kOfA>;
+    constexpr u32 kColumns = u32(raw_columns(kConfig));
     bool suspect = false;
     for_each_row<kOfA>([&](u32 row) {
       if constexpr (is_mn_major(S::kRaw))
         ColumnConverter<kConfig, kOfA>::write_multipliers(s, multipliers(), row);
       if (i32(row) >= s.rows) return;
-      const u32 codes = scale_codes(s, row);
 #pragma unroll
-      for (u32 i = 0; i < u32(stage_columns(kConfig)); ++i) {
-        if (s.tokens > i32(i * S::kVec) && !S::Codes::is_direct(codes >> (8 * i) & 0xff))
-          suspect = true;
+      for (u32 i = 0; i < kColumns; ++i) {
+        if (s.tokens <= i32(i * S::kVec)) continue;
+        const u32 codes = S::scale_codes(s, row, i / kScaleAtomColumns);
+        if (!S::Codes::is_direct(codes >> (8 * (i % kScaleAtomColumns)) & 0xff)) suspect = true;
       }
     });
     return suspect;
@@ -79,7 +63,7 @@ struct Converter {
     for_each_row<kOfA>([&](u32 row) {
       if (i32(row) >= s.rows) return;
 #pragma unroll 1
-      for (u32 token = 0; i32(token) < min_of(s.tokens, kConfig.tile_k); ++token)
+      for (u32 token = 0; i32(token) < min_of(s.tokens, raw_tokens(kConfig)); ++token)
         any = any || Side<kConfig, kOfA>::needs_renderings(s, row, token);
     });
     return any;
@@ -98,8 +82,9 @@ struct Converter {
       for_each_row<kOfA>([&](u32 row) { RowConverter<kConfig, kOfA>::convert(s, row); });
     }
   }
+  // `first`: the decoded stage's first token in the raw one.
   template <bool kOfA>
-  WGRAD_DEVICE void render(const StageOperand& s, const Rendering& r) const {
+  WGRAD_DEVICE void render(const StageOperand& s, u32 first, const Rendering& r) const {
     using S = Side<kConfig, kOfA>;
     const auto bits = [&](u32 code, u32 scale) { return rendered(S::kElement, code, scale, r); };
     if constexpr (is_mn_major(S::kRaw)) {
@@ -111,43 +96,87 @@ struct Converter {
     } else {
       for_each_row<kOfA>([&](u32 row) {
         for (u32 block = 0; block < stage_blocks(kConfig); ++block)
-          RowConverter<kConfig, kOfA>::write_each(s, row, block, bits);
+          RowConverter<kConfig, kOfA>::write_each(s, row, first, block, bits);
       });
     }
   }
 
-  WGRAD_DEVICE void hand_over(StageCursor<kConfig>& to, bool last) const {
-    if (thread == 0) arch::store_shared_u32(pipeline.is_last(to.slot), last ? 1 : 0);
+  WGRAD_DEVICE void hand_over(StageCursor<kConfig>& to, u32 flags) const {
+    if (thread == 0) arch::store_shared_u32(pipeline.flags(to.slot), flags);
     arch::fence_async_shared();
     pipeline.arrive_together(pipeline.full(to.slot));
     to.advance();
   }
 
-  WGRAD_DEVICE void convert_stage(const Work& w, i32 block, u32 raw, StageCursor<kConfig>& to) {
-    StageOperand a = operand<true>(w, block, raw, to.slot);
-    StageOperand b = operand<false>(w, block, raw, to.slot);
-    const bool suspect = look_at_scales<true>(a) | look_at_scales<false>(b);
-    bool renders = false;
-    if constexpr (kConfig.scale == ScaleType::kE8m0) {
-      if (arch::named_any(kMeeting, kThreads, suspect)) {
-        const bool any = look_at_elements<true>(a) || look_at_elements<false>(b);
-        renders = arch::named_any(kMeeting, kThreads, any);
+  // Decoded stages of a raw one, one after the other.
+  WGRAD_DEVICE static u32 halves(const StageOperand& s) {
+    return kConfig.registers_a && s.tokens > kConfig.tile_k ? 2 : 1;
+  }
+
+  // Renderings share one tile of A where registers_a: it is free once the last one is multiplied.
+  WGRAD_DEVICE void wait_empty(const StageCursor<kConfig>& to) {
+    pipeline.wait_empty(to);
+    if (to.slot == held.slot) holds = false;
+  }
+  WGRAD_DEVICE void wait_held() {
+    if (holds) arch::barrier_wait(pipeline.empty(held.slot), held.parity);
+    holds = false;
+  }
+
+  WGRAD_DEVICE void convert_direct(StageOperand a, StageOperand b, StageCursor<kConfig>& to) {
+    const u32 count = halves(b);
+#pragma unroll 1
+    for (u32 half = 0; half < count; ++half) {
+      wait_empty(to);
+      a.tile = pipeline.a(to.slot);
+      b.tile = pipeline.b(to.slot);
+      if constexpr (kConfig.registers_a) {
+        for_each_row<false>(
+            [&](u32 row) { RowConverter<kConfig, false>::convert_units(b, row, half); });
+      } else {
+        convert<true>(a);
+        convert<false>(b);
       }
+      hand_over(to, half + 1 == count ? kLastOfTokens : 0);
     }
-    if (!renders) {
-      pipeline.wait_empty(to);
-      convert<true>(a);
-      convert<false>(b);
-      hand_over(to, true);
+  }
+
+  WGRAD_DEVICE void convert_rendering(StageOperand a, StageOperand b, u32 first, u32 index,
+                                      bool last, StageCursor<kConfig>& to) {
+    const StageCursor<kConfig> own = to;
+    a.tile = pipeline.a(to.slot);
+    b.tile = pipeline.b(to.slot);
+    wait_empty(to);
+    if constexpr (kConfig.registers_a) wait_held();
+    render<true>(a, first, rendering_of_a(index));
+    render<false>(b, first, rendering_of_b(index));
+    hand_over(to, (last ? kLastOfTokens : 0) | kIsRendered);
+    held = own;
+    holds = true;
+  }
+
+  WGRAD_DEVICE bool needs_renderings(const StageOperand& a, const StageOperand& b) const {
+    const bool suspect = look_at_scales<true>(a) | look_at_scales<false>(b);
+    if constexpr (kConfig.scale == ScaleType::kE4m3) return false;
+    if (!arch::named_any(kMeeting, kThreads, suspect)) return false;
+    return arch::named_any(kMeeting, kThreads,
+                           look_at_elements<true>(a) || look_at_elements<false>(b));
+  }
+
+  WGRAD_DEVICE void convert_stage(const Work& w, i32 block, u32 raw, StageCursor<kConfig>& to) {
+    const i32 token = w.tokens.begin + block * raw_tokens(kConfig);
+    const auto a = stage_operand<kConfig, true>(cta, pipeline, w, token, raw);
+    const auto b = stage_operand<kConfig, false>(cta, pipeline, w, token, raw);
+    if (!needs_renderings(a, b)) {
+      convert_direct(a, b, to);
     } else {
 #pragma unroll 1
-      for (u32 i = 0; i < kRenderings; ++i) {
-        a.tile = pipeline.a(to.slot);
-        b.tile = pipeline.b(to.slot);
-        pipeline.wait_empty(to);
-        render<true>(a, rendering_of_a(i));
-        render<false>(b, rendering_of_b(i));
-        hand_over(to, i + 1 == kRenderings);
+      for (u32 half = 0; half < halves(b); ++half) {
+#pragma unroll 1
+        for (u32 i = 0; i < kRenderings; ++i) {
+          const bool last = half + 1 == halves(b) && i + 1 == kRenderings;
+          convert_rendering(a, b, half * u32(kConfig.tile_k), i, last, to);
+        }
       }
     }
     pipeline.arrive_together(pipeline.raw_empty(raw));
@@ -161,7 +190,7 @@ struct Converter {
       const Work w = queue.read();
       if (w.blocks < 0) break;
       queue.let_go_together();
-      for (i32 block = 0; block < w.blocks; ++block, from.advance()) {
+      for (i32 block = 0; block < raw_blocks(kConfig, w.blocks); ++block, from.advance()) {
         pipeline.wait_raw_full(from);
         convert_stage(w, block, from.slot, to);
       }

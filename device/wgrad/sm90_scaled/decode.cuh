@@ -78,6 +78,17 @@ struct Decoder {
     return (codes & 0x7f7f7f7fu) + kToTop;
   }
 
+  // FP8: what turns a pair with specials, once multiplied, into them: infinite exponents.
+  static constexpr u32 kInfinitePair = 0x7f807f80u;
+  WGRAD_DEVICE static u32 special_low(u32 codes) {
+    const u32 found = specials(codes);
+    return arch::permute_bytes<0x9988>(found, found) & kInfinitePair;
+  }
+  WGRAD_DEVICE static u32 special_high(u32 codes) {
+    const u32 found = specials(codes);
+    return arch::permute_bytes<0xbbaa>(found, found) & kInfinitePair;
+  }
+
   // FP8: two pairs of a word without specials, each under its own multiplier.
   WGRAD_DEVICE static u32 low_pair(u32 codes, u32 by) {
     return arch::multiply_bf16(Spread<kElement>::template pair<kLowBytes>(codes), by);

@@ -5,7 +5,8 @@
 //   raw_full[s]: codes and scale factors have landed. One arrival of the thread that drives the
 //   copy engine, one of each copier warp.
 //
-//   raw_empty[s]: no converter reads them any more. One arrival of each converter warp.
+//   raw_empty[s]: nobody reads them any more. One arrival of each converter warp, and of each math
+//   warp that decodes A.
 //
 //   full[s]: a decoded stage is written and fenced. One arrival of each converter warp.
 //
@@ -17,9 +18,11 @@
 
 namespace wgrad::device {
 
-// Where a row's four scale columns lie among its atoms.
+// Where a row's first four scale columns lie among kAtoms atoms of each 128 rows; four more in each
+// atom after it.
+template <u32 kAtoms>
 WGRAD_DEVICE u32 scale_offset(u32 row) {
-  return row / kScaleAtomRows * kScaleAtomBytes + row % 32 * 16 + row / 32 % 4 * 4;
+  return row / kScaleAtomRows * (kAtoms * kScaleAtomBytes) + row % 32 * 16 + row / 32 % 4 * 4;
 }
 
 template <KernelConfig auto kConfig>
@@ -51,16 +54,17 @@ struct ScaledPipeline {
   WGRAD_DEVICE u32 scales_b(u32 stage) const {
     return base + kSmem.scales_b + stage * scale_bytes_b(kConfig);
   }
-  WGRAD_DEVICE u32 a(u32 stage) const { return base + kSmem.a + stage * a_stage_bytes(kConfig); }
+  WGRAD_DEVICE u32 a(u32 stage) const {
+    return base + kSmem.a + (kConfig.registers_a ? 0 : stage * a_stage_bytes(kConfig));
+  }
   WGRAD_DEVICE u32 b(u32 stage) const { return base + kSmem.b + stage * b_stage_bytes(kConfig); }
-  // The next decoded stage is of other tokens.
-  WGRAD_DEVICE u32 is_last(u32 stage) const { return base + kSmem.is_last + stage * kFlagBytes; }
+  WGRAD_DEVICE u32 flags(u32 stage) const { return base + kSmem.flags + stage * kFlagBytes; }
 
   // One thread, before any other use.
   WGRAD_DEVICE void init() const {
     for (u32 s = 0; s < u32(kConfig.raw_stages); ++s) {
       arch::barrier_init(raw_full(s), u32(1 + copier_warps(kConfig)));
-      arch::barrier_init(raw_empty(s), u32(converter_warps(kConfig)));
+      arch::barrier_init(raw_empty(s), u32(raw_readers(kConfig)));
     }
     for (u32 s = 0; s < u32(kConfig.stages); ++s) {
       arch::barrier_init(full(s), u32(converter_warps(kConfig)));

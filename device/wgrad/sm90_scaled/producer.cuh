@@ -24,12 +24,12 @@ struct ScaledProducer {
     using S = Side<kConfig, kOfA>;
     if constexpr (is_mn_major(S::kRaw)) {
       constexpr i32 kBound = i32{kRaggedTokens};
-      const i32 left = min_of(w.tokens.end - token, kConfig.tile_k);
+      const i32 left = min_of(w.tokens.end - token, raw_tokens(kConfig));
 #pragma unroll
       for (u32 j = 0; j < S::kRows / u32{kRawBoxColumns}; ++j) {
         const arch::Coord x{
             {row + i32(j) * kRawBoxColumns, kBound - left, kBound, token + left, 0}};
-        arch::load_box<4>(tile + j * u32(kRawBoxColumns * kConfig.tile_k), map, barrier, x);
+        arch::load_box<4>(tile + j * u32(kRawBoxColumns * raw_tokens(kConfig)), map, barrier, x);
       }
     } else if (!copies_rows<kOfA>()) {
       const i32 first = i32(i64{token} * element_bits(S::kElement) / 8);
@@ -50,37 +50,43 @@ struct ScaledProducer {
   WGRAD_DEVICE static u32 atoms(i32 row, i32 extent) {
     return min_of(kRows, u32(round_up(extent - row, kScaleAtomRows))) / u32{kScaleAtomRows};
   }
-  // `first`: the expert's first column. `column`: among its own.
+  // Atoms of each 128 rows that hold the stage's columns; an expert's last stage may lack some.
+  WGRAD_DEVICE static u32 atoms_of_stage(u32 pitch, u32 column) {
+    return min_of(u32(raw_atoms(kConfig)),
+                  (pitch - column + kScaleAtomColumns - 1) / u32{kScaleAtomColumns});
+  }
+  // `first`: the expert's first column. `column`: the stage's first, among its own.
   template <u32 kRows>
   WGRAD_DEVICE static void load_atoms(u32 target, u32 barrier, u64 scales, i32 row, i32 extent,
                                       u64 first, u32 pitch, u32 column) {
     const u64 base = scales + u64(round_up(extent, kScaleAtomRows)) * first;
+    const u32 bytes = atoms_of_stage(pitch, column) * kScaleAtomBytes;
     for (u32 j = 0; j < atoms<kRows>(row, extent); ++j) {
       const u64 block = u64(row / kScaleAtomRows + i32(j)) * (pitch / kScaleAtomColumns) +
                         column / kScaleAtomColumns;
-      arch::load_bytes(target + j * kScaleAtomBytes, base + block * kScaleAtomBytes,
-                       kScaleAtomBytes, barrier);
+      arch::load_bytes(target + j * u32(raw_atoms(kConfig) * kScaleAtomBytes),
+                       base + block * kScaleAtomBytes, bytes, barrier);
     }
   }
 
-  WGRAD_DEVICE u32 scale_bytes(const Work& w) const {
+  WGRAD_DEVICE u32 scale_bytes(const Work& w, u32 pitch, u32 column) const {
     if constexpr (kConfig.storage != ScaleStorage::kAtoms) return 0;
     return (atoms<u32(kConfig.tile_m)>(w.m0, cta.params.m) +
             atoms<u32(kConfig.tile_n)>(w.n0, cta.params.n)) *
-           kScaleAtomBytes;
+           atoms_of_stage(pitch, column) * kScaleAtomBytes;
   }
 
   // One thread: everything the copy engine brings into a stage.
   WGRAD_DEVICE void copy_stage(u32 stage, const Work& w, u32 first_column, i32 block) const {
     const ScaledParams& p = scaled_params(cta);
     const u32 full = pipeline.raw_full(stage);
-    const i32 token = w.tokens.begin + block * kConfig.tile_k;
-    arch::barrier_arrive_expect(full, code_bytes() + scale_bytes(w));
+    const i32 token = w.tokens.begin + block * raw_tokens(kConfig);
+    const u32 pitch = columns_of<kConfig>(w.tokens);
+    const u32 column = u32(block * raw_columns(kConfig));
+    arch::barrier_arrive_expect(full, code_bytes() + scale_bytes(w, pitch, column));
     load_codes<true>(pipeline.raw_a(stage), full, p.map_a, w.m0, w, token);
     load_codes<false>(pipeline.raw_b(stage), full, p.map_b, w.n0, w, token);
     if constexpr (kConfig.storage == ScaleStorage::kAtoms) {
-      const u32 pitch = columns_of<kConfig>(w.tokens);
-      const u32 column = u32(block * stage_columns(kConfig));
       load_atoms<u32(kConfig.tile_m)>(pipeline.scales_a(stage), full, p.sfa, w.m0, p.m,
                                       first_column, pitch, column);
       load_atoms<u32(kConfig.tile_n)>(pipeline.scales_b(stage), full, p.sfb, w.n0, p.n,
@@ -96,7 +102,7 @@ struct ScaledProducer {
       if (w.blocks < 0) break;
       const u32 first_column = arch::load_shared_u32(queue.extra_entry());
       queue.let_go();
-      for (i32 block = 0; block < w.blocks; ++block, at.advance()) {
+      for (i32 block = 0; block < raw_blocks(kConfig, w.blocks); ++block, at.advance()) {
         pipeline.wait_raw_empty(at);
         copy_stage(at.slot, w, first_column, block);
       }
@@ -109,7 +115,8 @@ struct ScaledProducer {
 template <KernelConfig auto kConfig>
 struct Copier {
   static constexpr u32 kThreads = u32(copier_warps(kConfig)) * 32;
-  static constexpr u32 kColumns = u32(stage_columns(kConfig));
+  static constexpr u32 kColumns = u32(raw_columns(kConfig));
+  static constexpr u32 kAtoms = u32(raw_atoms(kConfig));
   static constexpr u32 kInFlight = u32(min_of(kConfig.raw_stages - 1, 2));  // stages
 
   const Cta<kConfig>& cta;
@@ -125,13 +132,17 @@ struct Copier {
                                 u32 column, u32 columns) const {
     for (u32 r = thread; r < kRows && row + i32(r) < extent; r += kThreads) {
       const u64 from = scales + u64(row + i32(r)) * u64(pitch) + first + column;
-      u32 word = 0;
 #pragma unroll
-      for (u32 i = 0; i < kColumns; ++i) {
-        if (column + i < columns)
-          word |= arch::load_global_u8(from + i) << (8 * ((column + i) % kScaleAtomColumns));
+      for (u32 atom = 0; atom < kAtoms; ++atom) {
+        u32 word = 0;
+#pragma unroll
+        for (u32 i = atom * kScaleAtomColumns; i < min_of(kColumns, (atom + 1) * kScaleAtomColumns);
+             ++i) {
+          if (column + i < columns)
+            word |= arch::load_global_u8(from + i) << (8 * ((column + i) % kScaleAtomColumns));
+        }
+        arch::store_shared_u32(target + scale_offset<kAtoms>(r) + atom * kScaleAtomBytes, word);
       }
-      arch::store_shared_u32(target + scale_offset(r), word);
     }
   }
 
@@ -202,7 +213,7 @@ struct Copier {
       if (w.blocks < 0) break;
       const u32 first = arch::load_shared_u32(queue.extra_entry());
       queue.let_go_together();
-      for (i32 block = 0; block < w.blocks; ++block, at.advance()) {
+      for (i32 block = 0; block < raw_blocks(kConfig, w.blocks); ++block, at.advance()) {
         hand_over_before(pipeline.raw_empty(at.slot), at.parity ^ 1);
         pipeline.wait_raw_empty(at);
         copy(at.slot, w, first, block);

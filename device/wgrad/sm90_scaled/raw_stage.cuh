@@ -9,22 +9,17 @@
 namespace wgrad::device {
 
 // One operand of a raw stage and of the decoded stage that it becomes. Rows are those of A, or
-// columns of B.
+// columns of B; tokens count from the raw stage's first.
 struct StageOperand {
   u32 codes;  // shared memory
   u32 scales;
   u32 tile;
-  u32 shift;   // bytes of K-major row 0 before the stage's first token, modulo a unit
+  u32 shift;   // bytes of K-major row 0 before the first token, modulo a unit
   u32 turn;    // and of each row after it more
-  u32 column;  // of the stage's first token among the four of an atom
+  u32 column;  // of the first token among the four of an atom
   i32 rows;    // that are in the matrix
   i32 tokens;  // that are the expert's
 };
-
-// Four scale codes of a row, from the stage's first token on; of a row in the matrix.
-WGRAD_DEVICE u32 scale_codes(const StageOperand& s, u32 row) {
-  return arch::load_shared_u32(s.scales + scale_offset(row)) >> (8 * s.column);
-}
 
 // Bytes of a K-major row before the stage's first token.
 WGRAD_DEVICE u32 row_shift(const StageOperand& s, u32 row) {
@@ -40,15 +35,25 @@ struct Side {
   static constexpr u32 kVec = u32(kConfig.vec_size);
   using Codes = Decoder<kElement, kConfig.scale>;
 
-  // Scale code of a token of the stage.
-  WGRAD_DEVICE static u32 scale_of(u32 codes, u32 token) {
-    return codes >> (8 * (token / kVec)) & 0xff;
+  static constexpr u32 kAtoms = u32(raw_atoms(kConfig));
+
+  // Four scale codes of a row in the matrix: of the first token and those after it; `atom` > 0:
+  // whole atoms further.
+  WGRAD_DEVICE static u32 scale_codes(const StageOperand& s, u32 row, u32 atom = 0) {
+    const u32 at = s.scales + scale_offset<kAtoms>(row) + atom * kScaleAtomBytes;
+    return arch::load_shared_u32(at) >> (8 * s.column);
+  }
+  WGRAD_DEVICE static u32 scale(const StageOperand& s, u32 row, u32 token) {
+    const u32 column = s.column + token / kVec;
+    return arch::load_shared_u8(s.scales + scale_offset<kAtoms>(row) +
+                                column / kScaleAtomColumns * kScaleAtomBytes +
+                                column % kScaleAtomColumns);
   }
 
   // One code, wherever it lies.
   WGRAD_DEVICE static u32 code(const StageOperand& s, u32 row, u32 token) {
     if constexpr (is_mn_major(kRaw)) {
-      const u32 box = s.codes + row / 128 * u32(kSwizzleBytes * kConfig.tile_k);
+      const u32 box = s.codes + row / 128 * u32(kSwizzleBytes * raw_tokens(kConfig));
       return arch::load_shared_u8(swizzled(box, token, row % 128 / 16) + row % 16);
     } else {
       const u32 at = s.codes + row * u32(raw_pitch(kConfig, kElement)) + row_shift(s, row);
@@ -59,7 +64,7 @@ struct Side {
 
   // A code under its scale is zero, or one rendering holds it.
   WGRAD_DEVICE static bool needs_renderings(const StageOperand& s, u32 row, u32 token) {
-    if (Codes::is_direct(scale_of(scale_codes(s, row), token))) return false;
+    if (Codes::is_direct(scale(s, row, token))) return false;
     constexpr u32 kMagnitude = Codes::kPacked ? 0x7 : 0x7f;
     return (code(s, row, token) & kMagnitude) != 0;
   }
@@ -68,7 +73,7 @@ struct Side {
   template <typename Bits>
   WGRAD_DEVICE static u32 element(const StageOperand& s, u32 row, u32 token, const Bits& bits) {
     if (i32(row) >= s.rows || i32(token) >= s.tokens) return 0;
-    return bits(code(s, row, token), scale_of(scale_codes(s, row), token));
+    return bits(code(s, row, token), scale(s, row, token));
   }
 };
 
@@ -101,5 +106,25 @@ struct KMajorRows {
   }
   WGRAD_DEVICE u64 start(u32 row) const { return first + row * pitch; }
 };
+
+// `token`: the raw stage's first.
+template <KernelConfig auto kConfig, bool kOfA>
+WGRAD_DEVICE StageOperand stage_operand(const Cta<kConfig>& cta,
+                                        const ScaledPipeline<kConfig>& pipeline, const Work& w,
+                                        i32 token, u32 raw) {
+  using S = Side<kConfig, kOfA>;
+  StageOperand s{};
+  s.codes = kOfA ? pipeline.raw_a(raw) : pipeline.raw_b(raw);
+  s.scales = kOfA ? pipeline.scales_a(raw) : pipeline.scales_b(raw);
+  if constexpr (!is_mn_major(S::kRaw)) {  // a stage is whole units
+    const KMajorRows<kConfig, kOfA> rows(scaled_params(cta), w.tokens);
+    s.shift = u32(rows.start(u32(kOfA ? w.m0 : w.n0)));
+    s.turn = u32(rows.pitch);
+  }
+  s.column = u32(token - w.tokens.begin) / u32(kConfig.vec_size) % u32{kScaleAtomColumns};
+  s.rows = kOfA ? cta.params.m - w.m0 : cta.params.n - w.n0;
+  s.tokens = w.tokens.end - token;
+  return s;
+}
 
 }  // namespace wgrad::device

@@ -16,18 +16,24 @@ struct ScaledSmemLayout : SmemLayout {
   u32 multipliers;  // MN-major: 2 stages x blocks of 32 tokens x u16 a row of A and column of B
   u32 raw_full;     // raw_stages mbarriers: codes and scale factors have landed
   u32 raw_empty;    // raw_stages mbarriers: they are no longer read
-  u32 is_last;      // kFlagBytes a decoded stage, a u32: 1 where the next one is of other tokens
+  u32 flags;        // kFlagBytes a decoded stage, a u32: kLastOfTokens, kIsRendered
   u32 work_scales;  // kWorkSlots x 16 bytes: scale factors of a tile
   u32 columns;      // u32 kColumnCheckpoints: scale columns before every so many experts
 };
 
 inline constexpr u32 kFlagBytes = 16;
+inline constexpr u32 kLastOfTokens = 1;  // the next decoded stage is of other tokens
+inline constexpr u32 kIsRendered = 2;    // A is decoded too, in its order, where registers_a
 
 constexpr u32 scale_bytes_a(const ScaledConfig& c) {
-  return static_cast<u32>(c.tile_m / kScaleAtomRows * kScaleAtomBytes);
+  return static_cast<u32>(c.tile_m / kScaleAtomRows * raw_atoms(c) * kScaleAtomBytes);
 }
 constexpr u32 scale_bytes_b(const ScaledConfig& c) {
-  return static_cast<u32>(c.tile_n / kScaleAtomRows * kScaleAtomBytes);
+  return static_cast<u32>(c.tile_n / kScaleAtomRows * raw_atoms(c) * kScaleAtomBytes);
+}
+// Decoded tiles of A: one a stage, or one for all renderings.
+constexpr u32 decoded_a_tiles(const ScaledConfig& c) {
+  return c.registers_a ? 1 : static_cast<u32>(c.stages);
 }
 constexpr u32 stage_blocks(const ScaledConfig& c) {
   return static_cast<u32>(c.tile_k / kBlockTokens);
@@ -38,31 +44,30 @@ constexpr u32 multiplier_bytes(const ScaledConfig& c) {
   return is_mn_major(c.raw_a) || is_mn_major(c.raw_b) ? stage_blocks(c) * rows * 2 : 0;
 }
 
-inline constexpr u32 SmemLayout::*kBehindTheRing[] = {
-    &SmemLayout::full,        &SmemLayout::empty,      &SmemLayout::readback,
-    &SmemLayout::parts_full,  &SmemLayout::parts_room, &SmemLayout::parts_read,
-    &SmemLayout::turn,        &SmemLayout::work,       &SmemLayout::work_full,
-    &SmemLayout::work_empty,  &SmemLayout::claims,     &SmemLayout::claim_told,
-    &SmemLayout::claim_heard, &SmemLayout::order,      &SmemLayout::total};
-
 constexpr ScaledSmemLayout smem_layout(const ScaledConfig& c) {
-  const u32 raw_stages = static_cast<u32>(c.raw_stages);
+  const u32 stages = static_cast<u32>(c.stages), raw_stages = static_cast<u32>(c.raw_stages);
+  const u32 slots = static_cast<u32>(math_warps(c) * c.ring_slots);
   ScaledSmemLayout s{};
-  static_cast<SmemLayout&>(s) = smem_layout(static_cast<const Config&>(c));
-  const u32 first = s.full;  // after the ring, on kBoxAlignment
-  s.raw_a = first;
+  s.b = s.a + decoded_a_tiles(c) * a_stage_bytes(c);
+  s.ring = s.b + stages * b_stage_bytes(c);
+  s.raw_a = s.ring + slots * static_cast<u32>(output_box_bytes(c));
   s.raw_b = s.raw_a + raw_stages * static_cast<u32>(raw_a_bytes(c));
   s.scales_a = s.raw_b + raw_stages * static_cast<u32>(raw_b_bytes(c));
   s.scales_b = s.scales_a + raw_stages * scale_bytes_a(c);
   s.multipliers = s.scales_b + raw_stages * scale_bytes_b(c);
   s.columns = s.multipliers + 2 * multiplier_bytes(c);
   s.work_scales = s.columns + kColumnCheckpoints * 4;
-  s.raw_full = s.work_scales + kWorkSlots * 16;
+  s.flags = s.work_scales + kWorkSlots * 16;
+  s.work = s.flags + stages * kFlagBytes;
+  s.raw_full = s.work + kWorkSlots * kWorkBytes;
   s.raw_empty = s.raw_full + raw_stages * kBarrierBytes;
-  s.is_last = round_up(s.raw_empty + raw_stages * kBarrierBytes, kFlagBytes);
-  const u32 moved = round_up(s.is_last + static_cast<u32>(c.stages) * kFlagBytes, 16u) - first;
-  for (const auto offset : kBehindTheRing) s.*offset += moved;
-  s.total = round_up(s.total, 128u);
+  s.full = s.raw_empty + raw_stages * kBarrierBytes;
+  s.empty = s.full + stages * kBarrierBytes;
+  s.readback = s.empty + stages * kBarrierBytes;
+  s.work_full = s.readback + slots * kBarrierBytes;
+  s.work_empty = s.work_full + kWorkSlots * kBarrierBytes;
+  s.order = s.work_empty + kWorkSlots * kBarrierBytes;
+  s.total = round_up(s.order + static_cast<u32>(kMaxOrderedExperts) * 2u, 128u);
   return s;
 }
 

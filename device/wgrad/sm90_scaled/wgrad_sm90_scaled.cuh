@@ -6,9 +6,9 @@
 #pragma once
 
 #include "wgrad/common/setup.cuh"
-#include "wgrad/sm90_scaled/consumer.cuh"
 #include "wgrad/sm90_scaled/converter.cuh"
 #include "wgrad/sm90_scaled/producer.cuh"
+#include "wgrad/sm90_scaled/register_consumer.cuh"
 
 namespace wgrad::device {
 
@@ -20,6 +20,7 @@ struct RoleRegisters {
   u32 math;
 };
 constexpr RoleRegisters role_registers(const ScaledConfig& c) {
+  if (c.registers_a) return {40, 88, 192};
   if (c.converters == 1) return {40, 88, 192};
   if (c.converters == 2) return {40, 88, 128};
   return {40, 40, 160};
@@ -40,6 +41,23 @@ WGRAD_DEVICE void prepare_scaled(const Cta<kConfig>& cta) {
   write_checkpoints(cta);
   arch::fence_async_shared();
   arch::cta_sync();
+}
+
+// A math warpgroup; `thread` counts the math threads.
+template <KernelConfig auto kConfig>
+WGRAD_DEVICE void multiply_decoded(const Cta<kConfig>& cta, u32 thread) {
+  constexpr u32 kBands = Accumulators<kConfig>::kBands;
+  const u32 warpgroup = arch::warp_uniform(thread / kWarpgroupThreads);
+  const u32 warp = arch::warp_uniform(thread / 32);
+  const u32 row = warpgroup * kBands * u32{kWarpgroupRows} + warp % 4 * u32{kWarpRows};
+  const Epilogue<kConfig> epilogue{
+      cta.params, {cta.smem, warp, {}}, {cta.smem, warp, cta.rank}, i32(row), {}};
+  if constexpr (kConfig.registers_a) {
+    const u32 own = row + arch::lane_index() / 4;
+    RegisterConsumer<kConfig>{cta, {cta.smem}, epilogue, {cta.smem}, own}.run();
+  } else {
+    ScaledConsumer<kConfig>{cta, {cta.smem}, epilogue, {cta.smem}, warpgroup}.run();
+  }
 }
 
 template <KernelConfig auto kConfig>

@@ -13,6 +13,10 @@ struct Quad {
   float value[4];
 };
 
+struct HalfChunk {  // 8 bytes
+  u32 word[2];
+};
+
 template <typename T>
 WGRAD_DEVICE T shared_value(u32 address) {
   T value{};
@@ -44,6 +48,9 @@ WGRAD_DEVICE void store_shared_cluster_u32(u32 mapped_address, u32 value) {
 }
 WGRAD_DEVICE Quad load_shared_quad(u32 address) {
   return shared_value<Quad>(address);
+}
+WGRAD_DEVICE HalfChunk load_shared_half(u32 address) {
+  return shared_value<HalfChunk>(address);
 }
 WGRAD_DEVICE Chunk load_shared(u32 address) {
   return shared_value<Chunk>(address);

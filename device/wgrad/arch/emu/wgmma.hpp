@@ -27,4 +27,10 @@ WGRAD_DEVICE void wgmma_k16(float (&d)[kCount], u64 desc_a, u64 desc_b, u32 scal
              kTa != 0, kTb != 0);
 }
 
+// A from registers.
+template <InputType kType, u32 kTb>
+WGRAD_DEVICE void wgmma_k16(float (&d)[64], const u32 (&a)[4], u64 desc_b, u32 scale_d) {
+  emu::wgmma(d, 128, 0, a, desc_b, scale_d != 0, kType == InputType::kFp16, false, kTb != 0);
+}
+
 }  // namespace wgrad::device::arch

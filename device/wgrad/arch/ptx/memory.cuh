@@ -40,6 +40,17 @@ WGRAD_DEVICE Chunk load_shared(u32 address) {
                : "memory");
   return c;
 }
+struct HalfChunk {  // 8 bytes
+  u32 word[2];
+};
+WGRAD_DEVICE HalfChunk load_shared_half(u32 address) {
+  HalfChunk c;
+  asm volatile("ld.shared.v2.b32 {%0, %1}, [%2];"
+               : "=r"(c.word[0]), "=r"(c.word[1])
+               : "r"(address)
+               : "memory");
+  return c;
+}
 WGRAD_DEVICE Quad load_shared_quad(u32 address) {
   Quad q;
   asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"

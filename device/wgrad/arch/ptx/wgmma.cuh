@@ -62,4 +62,26 @@ WGRAD_WGMMA_SHAPE(256, 128, 128, 129, 130, 131, 132)
 #undef WGRAD_WGMMA_SHAPE
 #undef WGRAD_WGMMA
 
+// A from registers, in the fragments of "wgmma.mma_async": rows l/4 and l/4 + 8 of a warp's 16, K
+// 2 (l%4) and 8 further. They belong to the wgmma until it is waited for.
+#define WGRAD_WGMMA_REGISTERS(type)                                                     \
+  asm volatile(                                                                         \
+      "{\n.reg .pred p;\nsetp.ne.b32 p, %69, 0;\n"                                      \
+      "wgmma.mma_async.sync.aligned.m64n128k16.f32." type "." type " {" WGRAD_LIST_64   \
+      "}, {%64, %65, %66, %67}, %68, p, 1, 1, %70;\n}"                                  \
+      : WGRAD_REGS_64                                                                   \
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(desc_b), "r"(scale_d), "n"(kTb) \
+      : "memory")
+
+template <InputType kType, u32 kTb>
+WGRAD_DEVICE void wgmma_k16(float (&d)[64], const u32 (&a)[4], u64 desc_b, u32 scale_d) {
+  if constexpr (kType == InputType::kBf16) {
+    WGRAD_WGMMA_REGISTERS("bf16");
+  } else {
+    WGRAD_WGMMA_REGISTERS("f16");
+  }
+}
+
+#undef WGRAD_WGMMA_REGISTERS
+
 }  // namespace wgrad::device::arch
