@@ -9,6 +9,7 @@
 
 #include "backends/emu_instances.hpp"
 #include "backends/emu_launch.hpp"
+#include "backends/emu_scaled.hpp"
 #include "core/environment.hpp"
 #include "kernels/family.hpp"
 #include "kernels/search.hpp"
@@ -16,6 +17,7 @@
 #include "kernels/sm90/config.hpp"
 #include "kernels/sm90/cost.hpp"
 #include "kernels/sm90/timeline.hpp"
+#include "kernels/sm90_scaled/config.hpp"
 #include "validate/data_rules.hpp"
 #include "validate/fault_text.hpp"
 #include "wgrad/errors.hpp"
@@ -25,9 +27,18 @@ namespace {
 
 constexpr std::string_view kName = "emu";
 
+bool is_traced(const EmuKernel& kernel) {
+  return kernel.config.trace;
+}
+bool is_traced(const ScaledEmuKernel&) {
+  return false;
+}
+
+/// `OfFamily`: EmuKernel or ScaledEmuKernel.
+template <typename OfFamily>
 class EmulatedKernel final : public Kernel {
  public:
-  EmulatedKernel(const EmuKernel& kernel, const Problem& problem, const DeviceSpec& device,
+  EmulatedKernel(const OfFamily& kernel, const Problem& problem, const DeviceSpec& device,
                  bool validate)
       : kernel_(kernel), problem_(problem), sm_count_(kernels::sm90::usable_sms(device)) {
     const core::Environment environment = core::read_environment();
@@ -44,7 +55,7 @@ class EmulatedKernel final : public Kernel {
     EmuSettings settings;
     settings.sm_count = sm_count_;
     settings.adversary.seed = seed_++;
-    if (kernel_.config.trace) settings.adversary.timing = emu::Timing::kModel;
+    if (is_traced(kernel_)) settings.adversary.timing = emu::Timing::kModel;
     const emu::Outcome outcome = launch_emulated(kernel_, problem_, operands, settings, record);
     if (record.kind != 0) note(record);
     if (outcome.fault) {
@@ -70,7 +81,7 @@ class EmulatedKernel final : public Kernel {
                          record.expert, record.value, record.limit};
   }
 
-  EmuKernel kernel_;
+  OfFamily kernel_;
   Problem problem_;
   int sm_count_;
   bool validate_ = false;
@@ -107,9 +118,39 @@ std::vector<const EmuKernel*> usable(const std::vector<EmuKernel>& kernels, cons
   return out;
 }
 
+const kernels::KernelFamily* family_of(const Problem& problem) {
+  const auto families = kernels::families();
+  return *std::find_if(families.begin(), families.end(),
+                       [&](const kernels::KernelFamily* f) { return f->takes(problem); });
+}
+
 /// Of kernels that serve one problem: do they differ in nothing that a planner chooses?
 bool same_choice(const shared::Config& x, const shared::Config& y) {
   return same_fields(x, y, shared::FieldOrigin::kChoice, shared::FieldOrigin::kDepth);
+}
+
+std::vector<plan::Plan> scaled_candidates(const Problem& problem, const DeviceSpec& device) {
+  std::vector<plan::Plan> out;
+  for (const ScaledEmuKernel* kernel : usable_scaled(problem, device)) {
+    const auto config = kernels::sm90_scaled::launch_values(kernel->config, problem, device);
+    out.push_back({.backend = std::string(kName),
+                   .family = family_of(problem),
+                   .config = config,
+                   .summary = "emulated " + kernels::sm90_scaled::summary(config),
+                   .bound = "emulation"});
+  }
+  return out;
+}
+
+std::unique_ptr<const Kernel> build_scaled(const Problem& problem, const plan::Plan& plan,
+                                           const DeviceSpec& device, bool validate) {
+  const auto& wanted = plan.config.as<kernels::sm90_scaled::LaunchConfig>().kernel;
+  for (const ScaledEmuKernel* kernel : usable_scaled(problem, device)) {
+    if (kernel->config == wanted)
+      return std::make_unique<const EmulatedKernel<ScaledEmuKernel>>(*kernel, problem, device,
+                                                                     validate);
+  }
+  throw RuntimeError("wgrad: the emulator has no kernel of this plan");
 }
 
 class EmuBackend final : public Backend {
@@ -125,10 +166,13 @@ class EmuBackend final : public Backend {
                ReasonKind::kMissingCapability}};
     }
     std::vector<Reason> out = kernels::limits(problem, device);
-    if (!out.empty() || !usable(emu_kernels(), problem, device).empty()) return out;
+    if (!out.empty()) return out;
+    const bool any = problem.scales ? !usable_scaled(problem, device).empty()
+                                    : !usable(emu_kernels(), problem, device).empty();
+    if (any) return out;
     return {{"emu-kernel", "problem", "a combination of types, majors and modes",
              fmt::format("one of the {} that the emulator's kernels were compiled for",
-                         emu_kernels().size()),
+                         emu_kernels().size() + emu_scaled_kernels().size()),
              ReasonKind::kMissingCapability}};
   }
 
@@ -136,11 +180,12 @@ class EmuBackend final : public Backend {
                                      const DeviceSpec& device) const override {
     std::vector<plan::Plan> out;
     if (!limits(problem, device).empty()) return out;
+    if (problem.scales) return scaled_candidates(problem, device);
     for (const EmuKernel* kernel : usable(emu_kernels(), problem, device)) {
       const kernels::sm90::LaunchConfig config =
           kernels::sm90::launch_values(kernel->config, problem, device);
       out.push_back({.backend = std::string(kName),
-                     .family = kernels::families().front(),
+                     .family = family_of(problem),
                      .config = config,
                      .summary = "emulated " + kernels::sm90::summary(config),
                      .bound = "emulation"});
@@ -151,6 +196,7 @@ class EmuBackend final : public Backend {
   /// The planner's own kernel, where it was compiled; else what should be fastest of the others.
   plan::Plan traced(const Problem& problem, const plan::Plan& plan,
                     const DeviceSpec& device) const override {
+    if (problem.scales) return plan.family->traced(problem, plan, device);
     const auto kernels = usable(emu_traced_kernels(), problem, device);
     if (kernels.empty()) {
       throw RuntimeError(
@@ -183,12 +229,13 @@ class EmuBackend final : public Backend {
   std::unique_ptr<const Kernel> build(const Problem& problem, const plan::Plan& plan,
                                       const DeviceSpec& device,
                                       const PrepareOptions& options) const override {
+    if (problem.scales) return build_scaled(problem, plan, device, options.validate_device_data);
     const shared::Config& wanted = plan.config.as<kernels::sm90::LaunchConfig>().kernel;
     const auto& kernels = wanted.trace ? emu_traced_kernels() : emu_kernels();
     for (const EmuKernel* kernel : usable(kernels, problem, device)) {
       if (same_choice(kernel->config, wanted)) {
-        return std::make_unique<const EmulatedKernel>(*kernel, problem, device,
-                                                      options.validate_device_data);
+        return std::make_unique<const EmulatedKernel<EmuKernel>>(*kernel, problem, device,
+                                                                 options.validate_device_data);
       }
     }
     throw RuntimeError("wgrad: the emulator has no kernel of this plan");

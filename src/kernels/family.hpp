@@ -48,6 +48,8 @@ struct KernelFamily {
   std::string_view name;
   std::span<const Architecture> architectures;
 
+  /// Whether its kernels are for operands of this kind at all; nothing else is asked where not.
+  bool (*takes)(const Problem& problem) = nullptr;
   /// What none of its kernels can do of `problem` on `device`.
   std::vector<Reason> (*limits)(const Problem& problem, const DeviceSpec& device) = nullptr;
   /// In any order; empty exactly when limits() is not. On an emulated device those of which a

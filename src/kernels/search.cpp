@@ -40,10 +40,10 @@ Reason no_kernel_for(int arch) {
       ReasonKind::kMissingCapability};
 }
 
-std::vector<const KernelFamily*> families_for(int arch) {
+std::vector<const KernelFamily*> families_for(const Problem& problem, int arch) {
   std::vector<const KernelFamily*> out;
   std::copy_if(families().begin(), families().end(), std::back_inserter(out),
-               [&](const KernelFamily* f) { return serves(*f, arch); });
+               [&](const KernelFamily* f) { return serves(*f, arch) && f->takes(problem); });
   return out;
 }
 
@@ -54,7 +54,7 @@ struct Found {
 
 std::vector<Found> candidates(const Problem& problem, const DeviceSpec& device) {
   std::vector<Found> out;
-  for (const KernelFamily* family : families_for(device.arch)) {
+  for (const KernelFamily* family : families_for(problem, device.arch)) {
     for (Candidate& c : family->candidates(problem, device)) out.push_back({family, std::move(c)});
   }
   std::stable_sort(out.begin(), out.end(), [](const Found& x, const Found& y) {
@@ -67,7 +67,7 @@ std::vector<Found> candidates(const Problem& problem, const DeviceSpec& device) 
 }  // namespace
 
 std::vector<Reason> limits(const Problem& problem, const DeviceSpec& device) {
-  const auto served = families_for(device.arch);
+  const auto served = families_for(problem, device.arch);
   if (served.empty()) return {no_kernel_for(device.arch)};
   std::vector<Reason> fewest = served.front()->limits(problem, device);
   for (std::size_t i = 1; i < served.size() && !fewest.empty(); ++i) {

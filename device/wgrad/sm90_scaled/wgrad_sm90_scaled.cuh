@@ -29,7 +29,11 @@ constexpr RoleRegisters role_registers(const ScaledConfig& c) {
 template <KernelConfig auto kConfig>
 WGRAD_DEVICE void prepare_scaled(const Cta<kConfig>& cta) {
   if (arch::thread_index() == 0) {
-    prefetch_maps<kConfig>(cta.params);
+    if constexpr (kConfig.raw_a != OperandLayout::kKMajorRagged)
+      arch::prefetch_map(cta.params.map_a);
+    if constexpr (kConfig.raw_b != OperandLayout::kKMajorRagged)
+      arch::prefetch_map(cta.params.map_b);
+    arch::prefetch_map(cta.params.map_out);
     ScaledPipeline<kConfig>{cta.smem}.init();
     for (u32 w = 0; w < u32(math_warps(kConfig)); ++w) OutputRing<kConfig>{cta.smem, w, {}}.init();
     WorkQueue<kConfig>{cta.smem}.init();

@@ -14,11 +14,16 @@ namespace {
 
 constexpr std::array kArchitectures = {Architecture{90, "Hopper"}};
 
+bool takes(const Problem& problem) {
+  return !problem.scales;
+}
+
 }  // namespace
 
 extern const KernelFamily kFamily;
 const KernelFamily kFamily = {.name = "sm90",
                               .architectures = kArchitectures,
+                              .takes = takes,
                               .limits = limits,
                               .candidates = candidates,
                               .source = source_of,

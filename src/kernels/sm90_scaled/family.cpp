@@ -1,0 +1,37 @@
+#include "kernels/family.hpp"
+
+#include <array>
+
+#include "kernels/sm90_scaled/candidates.hpp"
+#include "kernels/sm90_scaled/image.hpp"
+#include "kernels/sm90_scaled/limits.hpp"
+#include "kernels/sm90_scaled/source.hpp"
+#include "wgrad/errors.hpp"
+
+namespace wgrad::kernels::sm90_scaled {
+namespace {
+
+constexpr std::array kArchitectures = {Architecture{90, "Hopper"}};
+
+bool takes(const Problem& problem) {
+  return problem.scales.has_value();
+}
+
+plan::Plan traced(const Problem&, const plan::Plan&, const DeviceSpec&) {
+  throw RuntimeError("wgrad: the problem is block-scaled; a traced run needs 16-bit operands");
+}
+
+}  // namespace
+
+extern const KernelFamily kFamily;
+const KernelFamily kFamily = {.name = "sm90_scaled",
+                              .architectures = kArchitectures,
+                              .takes = takes,
+                              .limits = limits,
+                              .candidates = candidates,
+                              .source = source_of,
+                              .check_operands = check_operands,
+                              .image = image,
+                              .traced = traced};
+
+}  // namespace wgrad::kernels::sm90_scaled

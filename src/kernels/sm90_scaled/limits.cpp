@@ -1,0 +1,118 @@
+#include "kernels/sm90_scaled/limits.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "kernels/sm90/config.hpp"
+#include "kernels/sm90_scaled/config.hpp"
+#include "validate/operand_rules.hpp"
+
+namespace wgrad::kernels::sm90_scaled {
+namespace {
+
+using Reasons = std::vector<Reason>;
+using shared::ScaledConfig;
+
+constexpr std::int64_t kUnit = shared::kCopyUnit;
+
+void refuse(Reasons& out, const char* rule, const char* field, std::string got, std::string need) {
+  out.push_back({rule, field, std::move(got), std::move(need), ReasonKind::kMissingCapability});
+}
+
+void check_extent(Reasons& out, const char* name, std::int64_t extent, ReasonKind kind) {
+  if (extent <= sm90::kMaxExtent) return;
+  out.push_back({"extent-limit", name, fmt::format("{}", extent),
+                 fmt::format("at most {} on SM 9.0", sm90::kMaxExtent), kind});
+}
+
+/// Of the problem that a plan is made for, and of each call.
+void check_tokens(Reasons& out, const Problem& p, std::int64_t tokens, ReasonKind kind) {
+  if (p.a_major == Major::kK && p.b_major == Major::kK)
+    return check_extent(out, "tokens", tokens, kind);
+  if (tokens <= sm90::kMaxTokens) return;
+  out.push_back({"token-limit", "tokens", fmt::format("{}", tokens),
+                 fmt::format("at most {} for an MN-major operand on SM 9.0", sm90::kMaxTokens),
+                 kind});
+}
+
+/// Rows of an MN-major operand are copied in whole units of 16 bytes.
+void check_width(Reasons& out, const char* field, Major major, std::int64_t extent) {
+  if (major != Major::kMn || extent % kUnit == 0) return;
+  refuse(out, "row-alignment", field, fmt::format("{}", extent),
+         "a multiple of 16 for an MN-major FP8 operand on SM 9.0");
+}
+
+void check_pitch(Reasons& out, const Problem& p) {
+  const std::int64_t pitch = row_pitch(p) * bits(p.wgrad_dtype) / 8;
+  if (pitch <= sm90::kMaxPitchBytes) return;
+  refuse(out, "pitch-limit", "wgrad row pitch", fmt::format("{} bytes", pitch),
+         fmt::format("at most {} bytes on SM 9.0", sm90::kMaxPitchBytes));
+}
+
+void check_configs(Reasons& out, const Problem& p, const DeviceSpec& device) {
+  if (!fitting_configs(p, device).empty()) return;
+  const auto allowed = allowed_configs(p);
+  if (allowed.empty()) {
+    const Tiling& t = p.tiling;
+    const std::string cluster =
+        t.cluster_m == 0 ? "not given" : fmt::format("({}, {})", t.cluster_m, t.cluster_n);
+    refuse(out, "cluster", "cluster_shape_mn",
+           fmt::format("{} with mma_tiler_mn ({}, {})", cluster, t.tile_m, t.tile_n),
+           "(1, 1) with M 128, or left to wgrad, for a block-scaled format on SM 9.0");
+  } else if (smem_bytes(allowed.back()) > device.smem_bytes) {
+    refuse(out, "shared-memory", "shared memory of a CTA",
+           fmt::format("{} bytes on {}", device.smem_bytes, device.name),
+           fmt::format("at least {} bytes for the SM 9.0 kernel", smem_bytes(allowed.back())));
+  } else {
+    refuse(out, "tile-limit", "num_experts",
+           fmt::format("{} with {} x {} outputs", p.experts, p.m, p.n),
+           fmt::format("such that there are at most {} output tiles on SM 9.0", sm90::kMaxTiles));
+  }
+}
+
+void check_ld(Reasons& out, const char* field, Major major, const validate::OperandView& v) {
+  if (!v.ld_matters) return;
+  const std::int64_t most = major == Major::kMn ? sm90::kMaxMnPitchBytes : sm90::kMaxPitchBytes;
+  if (v.ld > most) {
+    out.push_back(
+        {"pitch-limit", field, fmt::format("{}", v.ld), fmt::format("at most {} on SM 9.0", most)});
+  } else if (major == Major::kMn && v.ld % kUnit != 0) {
+    out.push_back({"row-alignment", field, fmt::format("{}", v.ld),
+                   "a multiple of 16 for an MN-major FP8 operand on SM 9.0"});
+  }
+}
+
+void check_scales(Reasons& out, const char* field, const Problem& p, const void* scales) {
+  if (p.scales->layout == ScaleLayout::kCompact) return;
+  if (reinterpret_cast<std::uintptr_t>(scales) % std::uintptr_t{kUnit} == 0) return;
+  out.push_back({"pointer-alignment", field, fmt::format("at address {}", fmt::ptr(scales)),
+                 "aligned to 16 bytes, with swizzled scale factors on SM 9.0"});
+}
+
+}  // namespace
+
+std::vector<Reason> limits(const Problem& p, const DeviceSpec& device) {
+  constexpr ReasonKind kKind = ReasonKind::kMissingCapability;
+  Reasons out;
+  check_tokens(out, p, p.tokens, kKind);
+  check_extent(out, "m", p.m, kKind);
+  check_extent(out, "n", p.n, kKind);
+  check_width(out, "m", p.a_major, p.m);
+  check_width(out, "n", p.b_major, p.n);
+  check_pitch(out, p);
+  check_configs(out, p, device);
+  return out;
+}
+
+void check_operands(std::vector<Reason>& out, const Problem& p, const Operands& o) {
+  check_tokens(out, p, o.tokens, ReasonKind::kBadArgument);
+  check_ld(out, "a_ld", p.a_major, validate::view_a(p, o));
+  check_ld(out, "b_ld", p.b_major, validate::view_b(p, o));
+  check_scales(out, "sfa", p, o.sfa);
+  check_scales(out, "sfb", p, o.sfb);
+}
+
+}  // namespace wgrad::kernels::sm90_scaled
