@@ -172,7 +172,7 @@ class EmuBackend final : public Backend {
     if (any) return out;
     return {{"emu-kernel", "problem", "a combination of types, majors and modes",
              fmt::format("one of the {} that the emulator's kernels were compiled for",
-                         emu_kernels().size() + emu_scaled_kernels().size()),
+                         problem.scales ? emu_scaled_kernels().size() : emu_kernels().size()),
              ReasonKind::kMissingCapability}};
   }
 

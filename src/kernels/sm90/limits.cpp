@@ -22,26 +22,6 @@ void refuse(Reasons& out, const char* rule, const char* field, std::string got, 
   out.push_back({rule, field, std::move(got), std::move(need), ReasonKind::kMissingCapability});
 }
 
-std::string_view format_name(Format format) {
-  switch (format) {
-    case Format::kMxfp8:
-      return "MXFP8";
-    case Format::kMxfp4:
-      return "MXFP4";
-    case Format::kNvfp4:
-      return "NVFP4";
-    default:
-      return "16-bit";
-  }
-}
-
-void check_format(Reasons& out, const Problem& p) {
-  const auto format = format_of(p);
-  if (format == Format::kSixteenBit) return;
-  refuse(out, "block-scaled", "format", std::string(format ? format_name(*format) : "unknown"),
-         "bfloat16 or float16 on a CUDA device: there is no kernel for block-scaled formats yet");
-}
-
 bool has_ragged_map(const Problem& p) {
   return p.a_major == Major::kMn || p.b_major == Major::kMn;
 }
@@ -133,7 +113,6 @@ void check_configs(Reasons& out, const Problem& p, const DeviceSpec& device) {
 
 std::vector<Reason> limits(const Problem& p, const DeviceSpec& device) {
   Reasons out;
-  check_format(out, p);
   check_sizes(out, p);
   check_configs(out, p, device);
   return out;

@@ -90,7 +90,8 @@ std::int64_t smem_bytes(const ScaledConfig& c) {
 }
 
 bool fits(const ScaledConfig& c, const Problem& p, const DeviceSpec& device) {
-  return smem_bytes(c) <= device.smem_bytes && sm90::tile_count(c, p) <= sm90::kMaxTiles;
+  return sm90::usable_sms(device) > 0 && smem_bytes(c) <= device.smem_bytes &&
+         sm90::tile_count(c, p) <= sm90::kMaxTiles;
 }
 
 std::vector<ScaledConfig> fitting_configs(const Problem& p, const DeviceSpec& device) {

@@ -62,6 +62,8 @@ void check_configs(Reasons& out, const Problem& p, const DeviceSpec& device) {
     refuse(out, "cluster", "cluster_shape_mn",
            fmt::format("{} with mma_tiler_mn ({}, {})", cluster, t.tile_m, t.tile_n),
            "(1, 1) with M 128, or left to wgrad, for a block-scaled format on SM 9.0");
+  } else if (sm90::usable_sms(device) < 1) {
+    refuse(out, "sm-count", "sm_count", fmt::format("{}", sm90::usable_sms(device)), "at least 1");
   } else if (smem_bytes(allowed.back()) > device.smem_bytes) {
     refuse(out, "shared-memory", "shared memory of a CTA",
            fmt::format("{} bytes on {}", device.smem_bytes, device.name),

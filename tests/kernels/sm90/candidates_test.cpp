@@ -246,15 +246,6 @@ TEST(Sm90Plan, RefusesOtherDevices) {
   }
 }
 
-TEST(Sm90Plan, RefusesBlockScaledFormatsByName) {
-  Problem p = mixtral();
-  p.a_dtype = p.b_dtype = DType::kE4m3;
-  p.scales = ScaleSpec{};
-  EXPECT_EQ(refusal(p, hopper()),
-            "format is MXFP8; it must be bfloat16 or float16 on a CUDA device: there is no kernel "
-            "for block-scaled formats yet");
-}
-
 TEST(Sm90Plan, F065_ADeviceWithTooLittleSharedMemoryIsToldWhatIsNeeded) {
   DeviceSpec device = hopper();
   device.smem_bytes = 101376;
@@ -414,7 +405,7 @@ TEST(Sm90Plan, HasCandidatesExactlyWhereItHasNoLimits) {
     const Problem p = random_problem(rng);
     const DeviceSpec device = random_device(rng);
     if (!validate::broken_rules(p).empty()) continue;
-    const bool some = !planned(p, device).empty();
+    const bool some = !plans("cuda", p, device).empty();
     ASSERT_EQ(some, kernels::limits(p, device).empty()) << i;
     yes += some;
   }
