@@ -49,3 +49,9 @@ def test_expert_parallel_losses_equal_one_process_and_survive_a_checkpoint(tmp_p
         out = run("examples/moe_ep/train.py", "--steps", "3", "--check", *options)
         assert len(re.findall(r"\d+\.\d{6}", out.splitlines()[0])) == 3
         assert float(re.search(r"from one process: ([\d.e-]+)", out).group(1)) < 2e-3
+
+
+def test_the_layer_benchmark_compares_gradients_and_times_every_product():
+    """At 1/64 of the widths, on a CPU: its figures mean nothing there."""
+    out = run("bench/gpu_layer.py", "--device", "cpu", "--scale", "64", "--rounds", "1", "--only", "olmoe")
+    assert re.search(r"wgrad step +[\d.]+ ms, weight gradients", out)
