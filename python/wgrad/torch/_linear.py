@@ -158,6 +158,8 @@ def _product(
     if is_recorded(x, weight):
         y: torch.Tensor = torch.ops.wgrad.grouped_matmul(x, weight, offsets)
         return y
+    if not torch.is_autocast_enabled(x.device.type):
+        return grouped_matmul(x, weight, offsets)
     with torch.autocast(x.device.type, enabled=False):
         return grouped_matmul(x, weight, offsets)
 

@@ -10,9 +10,12 @@ _PLAIN = (torch.Tensor, torch.nn.Parameter)
 def is_recorded(*tensors: torch.Tensor) -> bool:
     """Whether torch.compile, torch.export, make_fx, AOTAutograd or torch.jit.trace looks on, or a
     tensor is of a subclass, such as a fake one, that only an operator can describe."""
-    if torch.compiler.is_compiling():
+    if torch.compiler.is_compiling() or is_traced():
         return True
-    return is_traced() or any(type(tensor) not in _PLAIN for tensor in tensors)
+    for tensor in tensors:
+        if type(tensor) not in _PLAIN:
+            return True
+    return False
 
 
 def is_traced() -> bool:

@@ -26,6 +26,12 @@ def compiled(layer, backend="aot_eager"):
     return torch.compile(layer, fullgraph=True, dynamic=True, backend=counter), counter
 
 
+def unmark(layer):
+    """As trainers do before a step; torch 2.11 makes a second graph for a flag that is set."""
+    for weight in layer.weights():
+        weight.grad_added_to_main_grad = False
+
+
 def cases():
     """One weight, counts and T that change; T of 2 or more, see the test of none and one."""
     weight = make().weight
@@ -54,6 +60,7 @@ def test_f084_one_graph_adds_to_main_grad_each_time(layout):
     fast, counter = compiled(layer)
     want = torch.ones(3, 16, 32, dtype=torch.float64)
     for case in cases():
+        unmark(layer)
         case.run(fast)
         want += case.weight_gradient()
         assert torch.equal(main_grad(layer).double(), want)
@@ -145,6 +152,7 @@ def test_inductor_computes_the_same():
     fast, counter = compiled(layer, "inductor")
     want = 0
     for case in cases():
+        unmark(layer)
         x = case.run(fast)
         case.same(x.grad, case.input_gradient())
         want = want + case.weight_gradient()
