@@ -30,8 +30,9 @@ def _contract(x: torch.Tensor, dy: torch.Tensor, offsets: torch.Tensor, out: tor
               accumulate: bool) -> Any:
     from wgrad import _core
 
-    tensors = (x, dy, None, None, offsets, out, None, None, None)
-    return _core.describe(_core.Api.NATURAL, *tensors, _core.Options(accumulate=accumulate), False)
+    given = {"x": x, "dy": dy, "offsets": offsets, "out": out}
+    options = _core.Options(accumulate=accumulate)
+    return _core.Call(_core.Api.NATURAL, options, given).contract()
 
 
 def _usable(contract: Any, api: Any) -> list[Any]:
@@ -63,14 +64,14 @@ def candidates(x: torch.Tensor, dy: torch.Tensor, offsets: torch.Tensor, out: to
     from wgrad import _core
 
     api = _core.Api.NATURAL
-    tensors = (x, dy, None, None, offsets, out, None, None, None)
+    given = {"x": x, "dy": dy, "offsets": offsets, "out": out}
     contract = _contract(x, dy, offsets, out, accumulate)
     plans = []
     for number, candidate in enumerate(_usable(contract, api)):
         compiled = contract.compile(api, number)
 
         def call(compiled: Any = compiled) -> None:
-            compiled.run(api, *tensors, None, None)
+            compiled.run(given, api)
 
         plans.append(Plan(f"wgrad plan {number}", candidate.plan, candidate.predicted_ms, call))
     return plans

@@ -1,6 +1,9 @@
 #include "arguments.hpp"
 
+#include <Python.h>
+
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 
@@ -19,6 +22,41 @@ call::TensorView read(Arguments& in, nb::handle object, const char* field,
 void read(Arguments& in, std::optional<call::TensorView>& to, nb::handle object, const char* field,
           Origin* origin = nullptr) {
   if (!object.is_none()) to = read(in, object, field, origin);
+}
+
+/// Interned, so that looking an argument up compares addresses.
+struct Names {
+  explicit Names(call::Api api) {
+    constexpr const char* kFields[] = {"a",
+                                       "b",
+                                       "sfa",
+                                       "sfb",
+                                       "offsets",
+                                       "wgrad",
+                                       "wgrad_ptrs",
+                                       "global_scale_a",
+                                       "global_scale_b",
+                                       "workspace",
+                                       "stream"};
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      all[i] = PyUnicode_InternFromString(std::string(call::argument(api, kFields[i])).c_str());
+    }
+  }
+  std::array<PyObject*, 11> all{};
+};
+
+const Names& names_of(call::Api api) {
+  static const Names kSample(call::Api::kSample);
+  static const Names kCall(call::Api::kCall);
+  static const Names kNatural(call::Api::kNatural);
+  return api == call::Api::kSample ? kSample : api == call::Api::kCall ? kCall : kNatural;
+}
+
+nb::object lookup(const nb::dict& given, PyObject* name) {
+  PyObject* value = PyDict_GetItemWithError(given.ptr(), name);
+  if (value != nullptr) return nb::borrow(value);
+  if (PyErr_Occurred() != nullptr) throw nb::python_error();
+  return nb::none();
 }
 
 bool is_list(nb::handle object) {
@@ -46,8 +84,17 @@ void read_output(Arguments& in, nb::handle wgrad) {
   read(in, in.tensors.wgrad, wgrad, "wgrad", &in.wgrad);
 }
 
-Arguments read_arguments(call::Api api, const Objects& from, call::Reasons& reasons) {
-  Arguments in;
+Objects objects_of(call::Api api, const nb::dict& given) {
+  const auto& names = names_of(api).all;
+  std::size_t i = 0;
+  const auto next = [&] { return lookup(given, names.at(i++)); };
+  Objects o{next(), next(), next(), next(), next(), next(), next(), next(), next(), next(), next()};
+  if (api != call::Api::kNatural) return o;
+  (is_list(o.wgrad) ? o.wgrad : o.wgrad_ptrs) = nb::none();  // both are called out
+  return o;
+}
+
+void read_arguments(Arguments& in, call::Api api, const Objects& from, call::Reasons& reasons) {
   call::Tensors& t = in.tensors;
   const auto reading = [&](auto&& read_one) { call::collect(reasons, read_one); };
   reading([&] { t.a = read(in, from.a, "a", &in.a); });
@@ -64,7 +111,6 @@ Arguments read_arguments(call::Api api, const Objects& from, call::Reasons& reas
                                   [](const Reason& r) { return call::subject(r) == "a"; });
   if (unread) t.a.place = t.b.place;  // others are compared with it
   if (api == call::Api::kNatural && t.a.rank == 2) t.a = t.a.transposed();  // x is (T, M)
-  return in;
 }
 
 }  // namespace wgrad::python

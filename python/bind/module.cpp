@@ -10,7 +10,8 @@ NB_MODULE(_core, module) {
   wgrad::python::bind_errors(module);
   wgrad::python::bind_problem(module);
   wgrad::python::bind_answers(module);
-  wgrad::python::bind_operator(module);
+  wgrad::python::bind_options(module);
+  wgrad::python::bind_call(module);
   wgrad::python::bind_tensor(module);
   wgrad::python::bind_scales(module);
 }

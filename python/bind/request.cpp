@@ -11,43 +11,36 @@ namespace nb = nanobind;
 using call::in_words_of;
 namespace {
 
-std::array<nb::object, 11> keep(const Objects& o) {
-  return {nb::borrow(o.a),
-          nb::borrow(o.b),
-          nb::borrow(o.sfa),
-          nb::borrow(o.sfb),
-          nb::borrow(o.offsets),
-          nb::borrow(o.wgrad),
-          nb::borrow(o.wgrad_ptrs),
-          nb::borrow(o.global_scale_a),
-          nb::borrow(o.global_scale_b),
-          nb::borrow(o.workspace),
-          {}};
+call::OutputForm form_of(bool pointers) {
+  return pointers ? call::OutputForm::kPointers : call::OutputForm::kStacked;
 }
 
 }  // namespace
 
-Request::Request(call::Api api, const Objects& objects, call::Options options,
-                 call::OutputForm form, nb::handle stream, const Problem* compiled)
-    : api_(api), form_(form), options_(std::move(options)), kept_(keep(objects)) {
+Request::Request(call::Api api, call::Options options, const nb::dict& given,
+                 std::optional<bool> pointers, const Problem* compiled)
+    : api_(api),
+      options_(std::move(options)),
+      objects_(objects_of(api, given)),
+      form_(form_of(pointers.value_or(!objects_.wgrad_ptrs.is_none()))) {
   in_words_of(api_, [&] {
     call::Reasons reasons;
     const call::Tensors& tensors = arguments_.tensors;
-    arguments_ = read_arguments(api_, objects, reasons);
-    void* handle = nullptr;
+    read_arguments(arguments_, api_, objects_, reasons);
     if (compiled != nullptr) call::collect(reasons, [&] { call::need_output(form_, tensors); });
     bool whole = false;
     call::collect(reasons, [&] {
       call_ = call::read_call(tensors, options_, {api_, form_, compiled});
       whole = true;
     });
-    if (stream.is_valid()) {
-      call::collect(reasons,
-                    [&] { handle = stream_handle(stream, tensors.a.place, arguments_.a); });
+    void* stream = nullptr;
+    if (!objects_.stream.is_none()) {
+      call::collect(
+          reasons, [&] { stream = stream_handle(objects_.stream, tensors.a.place, arguments_.a); });
     }
     if (whole && !reasons.empty()) call::add_all_reasons(reasons, call_);
     call::refuse_if_any(std::move(reasons));
-    call_.operands.stream = handle;
+    call_.operands.stream = stream;
   });
 }
 
@@ -71,8 +64,8 @@ Described Request::described() const {
 
 void Request::give_output(nb::handle wgrad) {
   in_words_of(api_, [&] {
+    objects_.wgrad = nb::borrow(wgrad);
     read_output(arguments_, wgrad);
-    kept_.back() = nb::borrow(wgrad);
     call::read_given_output(call_, arguments_.tensors, options_, {api_, form_});
   });
 }
@@ -102,6 +95,9 @@ void Request::check_arguments() const {
 }
 
 void Request::launch(const call::Operator& op) {
+  if (objects_.stream.is_none()) {
+    call_.operands.stream = stream_handle(objects_.stream, call_.place, arguments_.a);
+  }
   nb::object table;
   if (call_.place.kind == DeviceKind::kCuda && !arguments_.outputs.empty()) {
     table = device_table(call_);

@@ -3,8 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include <array>
-#include <memory>
+#include <optional>
 
 #include "arguments.hpp"
 #include "call/operator.hpp"
@@ -21,11 +20,11 @@ struct Described {
 
 class Request {
  public:
-  /// `stream`: None or a stream of any kind; a null handle where nothing will be run. `compiled`:
-  /// of the operator that shall run it. Throws ValueError, in the words of `api`, for what does not
-  /// fit together.
-  Request(call::Api api, const Objects& objects, call::Options options, call::OutputForm form,
-          nanobind::handle stream = {}, const Problem* compiled = nullptr);
+  /// Of the arguments of a function. `pointers`: whether the results go through addresses; nullopt:
+  /// where addresses, or a list of outputs, are given. `compiled`: of the operator that shall run
+  /// it. Throws ValueError, in the words of `api`, for what does not fit together.
+  Request(call::Api api, call::Options options, const nanobind::dict& given,
+          std::optional<bool> pointers = {}, const Problem* compiled = nullptr);
 
   call::Api api() const noexcept { return api_; }
   call::OutputForm form() const noexcept { return form_; }
@@ -37,7 +36,7 @@ class Request {
   /// Adds the (E, M, N) output of a call that came without one.
   void give_output(nanobind::handle wgrad);
 
-  /// Computes it with `op`. Throws for a call that breaks its contract.
+  /// Computes it, on its stream, with `op`. Throws for a call that breaks its contract.
   void run(const call::Operator& op);
   /// Computes it with the operator of its contract, made at its first use.
   void run(call::OperatorCache& operators);
@@ -47,9 +46,9 @@ class Request {
   void launch(const call::Operator& op);
 
   call::Api api_;
-  call::OutputForm form_;
   call::Options options_;
-  std::array<nanobind::object, 11> kept_;  // what arguments_ points into
+  Objects objects_;  // what arguments_ points into
+  call::OutputForm form_;
   Arguments arguments_;
   call::Call call_;
 };

@@ -7,8 +7,15 @@ namespace wgrad::python {
 namespace nb = nanobind;
 namespace {
 
+/// A function of the package's. The first one asked for brings the operators with it that are
+/// registered with torch.
 nb::object ask(const char* name) {
-  return nb::module_::import_("wgrad.torch_frontend").attr(name);
+  static bool registered = false;  // guarded by the GIL
+  if (!registered) {
+    registered = true;
+    nb::module_::import_("wgrad.torch_frontend");
+  }
+  return nb::module_::import_("wgrad._torch_calls").attr(name);
 }
 
 std::uintptr_t stream_of(const call::Call& call) {

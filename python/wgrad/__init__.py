@@ -44,9 +44,11 @@ from ._core import ValueError as ValueError
 from ._toolchain import add_nvrtc_wheels as _add_nvrtc_wheels
 from .cache import clear_caches, clear_device_fault, device_fault
 from .natural import grouped_wgrad
+from .natural import recorders as _recorders
 from .operator import GroupedGemmWgrad, GroupedGemmWgradSm100, WGradInputOrder
 from .pointers import wgrad_expert_ptrs
 from .quantize import Quantized, pack_fp4, quantize, swizzle_scales, unswizzle_scales
+from .recorded import record as _record
 from .support import devices, explain, support
 from .tuple_dict import TupleDict
 from .wrapper import (
@@ -61,6 +63,7 @@ from .wrapper import (
 __version__ = "0.1.0"
 
 _add_nvrtc_wheels()
+_recorders.append(_record)
 
 
 def __getattr__(name: str) -> _Any:

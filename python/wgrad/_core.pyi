@@ -186,6 +186,8 @@ class Api(enum.Enum):
     CALL = 1
     NATURAL = 2
 
+def argument(api: Api, field: str) -> str: ...
+
 class Options:
     def __init__(
         self,
@@ -193,7 +195,7 @@ class Options:
         mma_tiler_mn: tuple[int, int] = ...,
         cluster_shape_mn: tuple[int, int] | None = ...,
         sf_vec_size: int | None = ...,
-        scale_layout: str = ...,
+        compact_scales: bool = ...,
         input_order: str = ...,
         accumulate: bool = ...,
         wgrad_dtype: str | None = ...,
@@ -203,6 +205,8 @@ class Options:
         validate_device_data: bool = ...,
         sm_limit: int = ...,
     ) -> None: ...
+    @staticmethod
+    def names() -> list[str]: ...
 
 class Contract:
     @property
@@ -218,27 +222,13 @@ class Contract:
     def support(self, api: Api, device: DeviceSpec | None = ...) -> Support: ...
     def explain(self, api: Api, device: DeviceSpec | None = ...) -> Explanation: ...
     def require_support(self, api: Api) -> None: ...
-    def compile(self, api: Api, candidate: int = ...) -> Compiled: ...
+    def compile(self, api: Api, candidate: int = ...) -> Operator: ...
 
 def workspace_bytes(experts: int, pointers: bool) -> int: ...
 
-class Request:
+class Call:
     def __init__(
-        self,
-        api: Api,
-        a: Any,
-        b: Any,
-        sfa: Any,
-        sfb: Any,
-        offsets: Any,
-        wgrad: Any,
-        wgrad_ptrs: Any,
-        global_scale_a: Any,
-        global_scale_b: Any,
-        workspace: Any,
-        options: Options,
-        pointers: bool,
-        stream: Any,
+        self, api: Api, options: Options, given: dict[str, Any], pointers: bool | None = ...
     ) -> None: ...
     @property
     def key(self) -> bytes: ...
@@ -256,23 +246,9 @@ class Request:
     def contract(self) -> Contract: ...
     def give_output(self, wgrad: Any) -> None: ...
 
-class Compiled:
-    def run(
-        self,
-        api: Api,
-        a: Any,
-        b: Any,
-        sfa: Any,
-        sfb: Any,
-        offsets: Any,
-        wgrad: Any,
-        wgrad_ptrs: Any,
-        global_scale_a: Any,
-        global_scale_b: Any,
-        stream: Any,
-        workspace: Any,
-    ) -> None: ...
-    def run_request(self, request: Request) -> None: ...
+class Operator:
+    def run(self, given: dict[str, Any], api: Api = ...) -> None: ...
+    def run_call(self, call: Call) -> None: ...
     def fault(self) -> DeviceFault | None: ...
     def clear_fault(self) -> None: ...
     @property
@@ -280,43 +256,14 @@ class Compiled:
     @property
     def plan(self) -> str: ...
 
-class CompiledCalls:
+class Operators:
     def __init__(self) -> None: ...
-    def run(
-        self,
-        a: Any,
-        b: Any,
-        sfa: Any,
-        sfb: Any,
-        offsets: Any,
-        wgrad: Any,
-        wgrad_ptrs: Any,
-        global_scale_a: Any,
-        global_scale_b: Any,
-        options: Options,
-        pointers: bool,
-        stream: Any,
-        workspace: Any,
-    ) -> None: ...
-    def prepare(self, request: Request) -> None: ...
-    def run_request(self, request: Request) -> None: ...
+    def run(self, options: Options, given: dict[str, Any]) -> None: ...
+    def prepare(self, call: Call) -> None: ...
+    def run_call(self, call: Call) -> None: ...
     def fault(self) -> DeviceFault | None: ...
     def clear_fault(self) -> None: ...
 
-def describe(
-    api: Api,
-    a: Any,
-    b: Any,
-    sfa: Any,
-    sfb: Any,
-    offsets: Any,
-    wgrad: Any,
-    wgrad_ptrs: Any,
-    global_scale_a: Any,
-    global_scale_b: Any,
-    options: Options,
-    pointers: bool,
-) -> Contract: ...
 def check_support(problem: Problem, device: DeviceSpec, backend: str = ...) -> Support: ...
 def explain(problem: Problem, device: DeviceSpec) -> Explanation: ...
 def cpu_device() -> DeviceSpec: ...

@@ -58,28 +58,24 @@ def jax_front_end(module: str) -> Any:
         raise _core.RuntimeError(str(error)) from error
 
 
-def new_output(
-    like: Any, request: _core.Request, argument: str, zero: bool, stream: Any
-) -> Any:
-    """A packed (E, M, N) output of `request`, zeros or uninitialised: torch's on the device of
+def new_output(like: Any, call: _core.Call, argument: str, zero: bool, stream: Any) -> Any:
+    """A packed (E, M, N) output of `call`, zeros or uninitialised: torch's on the device of
     `like` where that is torch's, else numpy's. Raises ValueError that names `argument` for a GPU's
     memory that is not torch's.
 
     torch memory is taken on the launch `stream`, so that the caching allocator may reuse it there.
     """
     if is_torch(like):
-        from . import torch_frontend
+        from . import _torch_calls
 
-        return torch_frontend.new_output(
-            like, request.wgrad_shape, request.wgrad_dtype, zero, stream
-        )
-    if request.device != "cpu":
-        need = f"given: the operands are on {request.device} and not torch's"
+        return _torch_calls.new_output(like, call.wgrad_shape, call.wgrad_dtype, zero, stream)
+    if call.device != "cpu":
+        need = f"given: the operands are on {call.device} and not torch's"
         raise refuse(argument, "None", need)
     import numpy
 
     make = numpy.zeros if zero else numpy.empty
-    return make(request.wgrad_shape, numpy_dtype(request.wgrad_dtype))
+    return make(call.wgrad_shape, numpy_dtype(call.wgrad_dtype))
 
 
 def numpy_dtype(name: str) -> Any:

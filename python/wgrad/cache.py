@@ -19,17 +19,18 @@ if TYPE_CHECKING:
 # Keys leave the token count, offsets, addresses and streams out. A dict access is atomic under the
 # GIL; two threads that miss at once both compile, and the later one stays.
 wrapper: dict[tuple[Any, ...], GroupedGemmWgradSm100] = {}
-#: By the values they were made of, which come along: equal values may differ in type.
-options: dict[tuple[Any, ...], tuple[tuple[Any, ...], _core.Options]] = {}
+#: Of each function, by the values they were made of, which come along: equal values may differ in
+#: type.
+options: dict[str, dict[tuple[Any, ...], tuple[tuple[Any, ...], _core.Options]]] = {}
 
 #: What natural() returns, once it has been asked.
-_natural: list[_core.CompiledCalls] = []
+_natural: list[_core.Operators] = []
 
 
-def natural() -> _core.CompiledCalls:
+def natural() -> _core.Operators:
     """The operators of grouped_wgrad, each compiled at its first use."""
     if not _natural:
-        _natural.append(_core.CompiledCalls())
+        _natural.append(_core.Operators())
     return _natural[0]
 
 
@@ -48,7 +49,7 @@ def clear_device_fault() -> None:
         each.clear_fault()
 
 
-def _kept() -> list[_core.CompiledCalls | GroupedGemmWgradSm100]:
+def _kept() -> list[_core.Operators | GroupedGemmWgradSm100]:
     return [*_natural, *wrapper.values()]
 
 
@@ -57,4 +58,5 @@ def clear_caches() -> None:
     """Forgets all compiled operators that grouped_wgrad and the wrapper keep."""
     _natural.clear()
     wrapper.clear()
-    options.clear()
+    for kept in options.values():
+        kept.clear()

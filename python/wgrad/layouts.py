@@ -19,6 +19,17 @@ def checked(layouts: Any) -> dict[str, Any]:
     return layouts
 
 
+def views(
+    layouts: Any, given: dict[str, Any], names: dict[str, str] | None = None
+) -> dict[str, Any]:
+    """The tensors among `given` as `layouts` describes them, for the arguments that hold them:
+    `names`, by the names of the layouts where those differ. Raises what checked() and described() do.
+    """
+    known = checked(layouts)
+    holders = names or {name: name for name in _NAMES}
+    return {holder: described(known, name, given[holder]) for name, holder in holders.items()}
+
+
 def described(layouts: dict[str, Any], name: str, tensor: Any) -> Any:
     """`tensor` as the view that `layouts` describes; itself where it says nothing.
 

@@ -7,17 +7,27 @@ import logging
 from typing import Any
 
 from . import _core
-from ._options import pair, read_with, whole
+from ._checks import pair, whole
+from ._parameters import OPERATOR
 from ._overlap import default_sm_limit
 from ._refusals import refuse, shown
 from ._tensors import ALIGNMENT, is_jax, jax_front_end, refuse_traced
-from .layouts import checked, described
+from .layouts import views
 from .samples import with_memory
 
 _MODES = (
     "either sample_wgrad for dense mode, or num_experts, wgrad_shape and wgrad_dtype for discrete "
     "mode, but not both"
 )
+
+#: By the names that tensor_layouts has for them.
+_SAMPLES = {
+    "a_tensor": "sample_a",
+    "b_tensor": "sample_b",
+    "sfa_tensor": "sample_sfa",
+    "sfb_tensor": "sample_sfb",
+    "wgrad_tensor": "sample_wgrad",
+}
 
 
 class WGradInputOrder(str, enum.Enum):
@@ -59,7 +69,7 @@ class GroupedGemmWgrad:
             sample_wgrad's own dtype wins over the default; another explicit one is refused.
         sample_global_scale_a, sample_global_scale_b: (E,) float32, both or neither; NVFP4 needs
             them.
-        acc_dtype: float32, nothing else.
+        acc_dtype: None or float32.
         mma_tiler_mn, cluster_shape_mn: the GPU kernel's tile; (256, 256) and None leave the choice
             to wgrad. Without effect on a CPU.
         sf_vec_size: tokens a scale factor covers: 16 (NVFP4) or 32; 16 for 16-bit operands.
@@ -67,9 +77,11 @@ class GroupedGemmWgrad:
         accumulate_on_output: add to the output instead of overwriting it.
         input_order: 'tensor2d' or 'tensor_ragged'.
         compact_scales: scale factors are (M, cols) and (N, cols), unswizzled.
-        backend: None: the first that supports the problem.
-        validate_device_data: check offsets and pointers before each run on a GPU too.
-        sm_limit: most multiprocessors of a GPU that the kernel may occupy; None: all.
+        backend: None: the first that supports the problem; 'reference' computes in plain loops.
+        validate_device_data: check offsets and pointers before each run on a GPU too, which
+            synchronises.
+        sm_limit: most multiprocessors of a GPU that the kernel may occupy, for work beside it such
+            as communication; None: all. Must be None on a CPU.
         tensor_layouts: (shape, strides, dtype) by execute()'s argument names, for torch tensors
             that samples and calls hand over as plain memory. The layouts hold T too.
 
@@ -111,40 +123,17 @@ class GroupedGemmWgrad:
         sm_limit: int | None = None,
         tensor_layouts: Any = None,
     ) -> None:
+        given = dict(locals())
+        del given["self"]
         _note_experimental(type(self).__name__)
-        self._samples: tuple[Any, ...] | None = (
-            sample_a,
-            sample_b,
-            sample_sfa,
-            sample_sfb,
-            sample_offsets,
-            sample_wgrad,
-            sample_global_scale_a,
-            sample_global_scale_b,
-        )
+        self._given: dict[str, Any] | None = given  #: until check_support() has said yes
         self._tensor_layouts = tensor_layouts
-        self._sample_wgrad_expert = sample_wgrad_expert
-        self._discrete = (num_experts, wgrad_shape, wgrad_dtype)
-        self._choices = (
-            mma_tiler_mn,
-            cluster_shape_mn,
-            sf_vec_size,
-            input_order,
-            accumulate_on_output,
-            wgrad_dtype,
-            acc_dtype,
-            sf_fp8_dtype_override,
-            compact_scales,
-            backend,
-            validate_device_data,
-            sm_limit,
-        )
         self.weight_mode: MoEWeightMode | None = None  #: known after check_support()
         self._is_supported = False  #: whether check_support() has said yes
         self._logger = logging.getLogger(type(self).__name__)
         self._contracts: tuple[_core.Contract, _core.Contract | None] | None = None
-        self._stacked: _core.Compiled | None = None
-        self._pointers: _core.Compiled | None = None
+        self._stacked: _core.Operator | None = None
+        self._pointers: _core.Operator | None = None
 
     def check_support(self) -> bool:
         """True where this operator can run on the samples' device.
@@ -155,14 +144,13 @@ class GroupedGemmWgrad:
             ValueError: a bad argument, by name.
             RuntimeError: no backend of this build runs it on that device.
         """
-        if self._samples is not None:
-            self._contracts = self._read_samples(self._samples)
+        if self._given is not None:
+            self._contracts = self._read_samples(self._given)
         assert self._contracts is not None
         for contract in self._contracts:
             if contract is not None:
                 contract.require_support(_core.Api.SAMPLE)
-        self._samples = None
-        self._sample_wgrad_expert = None
+        self._given = None
         self._is_supported = True
         return True
 
@@ -221,38 +209,24 @@ class GroupedGemmWgrad:
             ValueError: tensors that differ from the samples in more than T, or both outputs.
         """
         refuse_traced(a_tensor, "execute()")
+        given = locals()
         if self._tensor_layouts is not None:
-            a_tensor, b_tensor, sfa_tensor, sfb_tensor, wgrad_tensor = self._described(
-                a_tensor, b_tensor, sfa_tensor, sfb_tensor, wgrad_tensor
-            )
-        if descriptor_workspace is None:
-            descriptor_workspace = workspace
-        elif workspace is not None and workspace is not descriptor_workspace:
-            raise refuse("workspace", "another tensor", "descriptor_workspace itself, or None")
+            given = given | views(self._tensor_layouts, given)
+        if workspace is not None and workspace is not descriptor_workspace:
+            if descriptor_workspace is not None:
+                raise refuse("workspace", "another tensor", "descriptor_workspace itself, or None")
+            given = given | {"descriptor_workspace": workspace}
         compiled = self._stacked if wgrad_ptrs is None else self._pointers
         if compiled is None or (wgrad_ptrs is not None and wgrad_tensor is not None):
             compiled = self._select(wgrad_tensor)
-        return compiled.run(
-            _core.Api.CALL,
-            a_tensor,
-            b_tensor,
-            sfa_tensor,
-            sfb_tensor,
-            offsets_tensor,
-            wgrad_tensor,
-            wgrad_ptrs,
-            global_scale_a,
-            global_scale_b,
-            current_stream,
-            descriptor_workspace,
-        )
+        return compiled.run(given)
 
-    def _execute_request(self, request: _core.Request) -> None:
+    def _execute_call(self, call: _core.Call) -> None:
         """execute(), of tensors that the wrapper has read."""
-        compiled = self._pointers if request.pointers else self._stacked
+        compiled = self._pointers if call.pointers else self._stacked
         if compiled is None:
             raise _not_compiled()
-        compiled.run_request(request)
+        compiled.run_call(call)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """compile() where needed, then execute(...)."""
@@ -279,23 +253,17 @@ class GroupedGemmWgrad:
             if compiled is not None:
                 compiled.clear_fault()
 
-    def _described(self, *tensors: Any) -> list[Any]:
-        """A, B, SFA, SFB and the output as tensor_layouts describes them."""
-        layouts = checked(self._tensor_layouts)
-        names = ("a_tensor", "b_tensor", "sfa_tensor", "sfb_tensor", "wgrad_tensor")
-        return [described(layouts, name, tensor) for name, tensor in zip(names, tensors)]
-
     @property
-    def _kernel(self) -> _core.Compiled | None:
+    def _kernel(self) -> _core.Operator | None:
         """What compile() built, under a name that callers of the reference read."""
         return self._stacked
 
     @property
-    def _compiled_kernel(self) -> _core.Compiled | None:
+    def _compiled_kernel(self) -> _core.Operator | None:
         """As _kernel."""
         return self._stacked
 
-    def _select(self, wgrad_tensor: Any) -> _core.Compiled:
+    def _select(self, wgrad_tensor: Any) -> _core.Operator:
         """The form for a call with wgrad_ptrs, or before compile(): mostly refusals."""
         if self._stacked is None:
             raise _not_compiled()
@@ -305,79 +273,53 @@ class GroupedGemmWgrad:
             raise refuse("wgrad_ptrs", "given", "None together with wgrad_tensor: give one of them")
         return self._pointers
 
-    def _read_samples(self, samples: tuple[Any, ...]) -> tuple[_core.Contract, _core.Contract | None]:
-        samples = tuple(map(with_memory, samples))
-        self._sample_wgrad_expert = with_memory(self._sample_wgrad_expert)
-        a, b, sfa, sfb, offsets, wgrad, global_scale_a, global_scale_b = samples
-        a, b, sfa, sfb, wgrad = self._described(a, b, sfa, sfb, wgrad)
-        num_experts, wgrad_shape, wgrad_dtype = self._discrete
-        if (wgrad is None) == (num_experts is None):
-            given = "both" if wgrad is not None else "neither"
-            raise refuse("sample_wgrad and num_experts", f"{given} given", _MODES)
-        *choices, sm_limit = self._choices
+    def _read_samples(
+        self, given: dict[str, Any]
+    ) -> tuple[_core.Contract, _core.Contract | None]:
+        samples = {name: with_memory(given[name]) for name in given if name.startswith("sample_")}
+        given = given | samples
+        given = given | views(self._tensor_layouts, given, _SAMPLES)
+        dense = given["sample_wgrad"] is not None
+        if dense == (given["num_experts"] is not None):
+            refused = f"{'both' if dense else 'neither'} given"
+            raise refuse("sample_wgrad and num_experts", refused, _MODES)
         if self._leaves_a_margin:
-            sm_limit = default_sm_limit(sm_limit, a, "sample_a")
-
-        def contract(pointers: bool, chosen: _core.Options) -> _core.Contract:
-            if is_jax(a):
-                return self._contract_of_jax(samples, chosen, sm_limit, pointers)
-            return _core.describe(
-                _core.Api.SAMPLE,
-                a,
-                b,
-                sfa,
-                sfb,
-                offsets,
-                wgrad,
-                None,
-                global_scale_a,
-                global_scale_b,
-                chosen,
-                pointers,
-            )
-
-        values = (*choices, sm_limit)
-        stacked = read_with(values, lambda chosen: contract(False, chosen))
-        if wgrad is not None:
-            for name, value in (
-                ("wgrad_shape", wgrad_shape),
-                ("sample_wgrad_expert", self._sample_wgrad_expert),
-            ):
-                if value is not None:
+            limit = default_sm_limit(given["sm_limit"], given["sample_a"], "sample_a")
+            given = given | {"sm_limit": limit}
+        chosen = OPERATOR.options(given, lambda rest: _contract(given, rest, False))
+        stacked = _contract(given, chosen, False)
+        if dense:
+            for name in ("wgrad_shape", "sample_wgrad_expert"):
+                if given[name] is not None:
                     raise refuse(name, "given", "None in dense mode, where sample_wgrad says it")
             self.weight_mode = MoEWeightMode.DENSE
             return stacked, None
-        self._check_discrete(stacked, num_experts, wgrad_shape, wgrad_dtype)
+        _check_discrete(stacked, given)
         self.weight_mode = MoEWeightMode.DISCRETE
-        return stacked, read_with(values, lambda chosen: contract(True, chosen))
+        return stacked, _contract(given, chosen, True)
 
-    def _contract_of_jax(
-        self, samples: tuple[Any, ...], chosen: _core.Options, sm_limit: Any, pointers: bool
-    ) -> _core.Contract:
-        """What stands for one where the samples are JAX arrays."""
-        a, b, sfa, sfb, offsets, wgrad, global_scale_a, global_scale_b = samples
-        tensors = {"a": a, "b": b, "sfa": sfa, "sfb": sfb, "offsets": offsets}
-        tensors |= {"global_scale_a": global_scale_a, "global_scale_b": global_scale_b}
-        backend, validate = self._choices[-3:-1]
-        kept = {"backend": backend, "validate_device_data": validate, "sm_limit": sm_limit}
-        made: _core.Contract = jax_front_end("operator").Contract(
-            chosen, kept, tensors, wgrad, pointers
-        )
-        return made
 
-    def _check_discrete(
-        self, contract: _core.Contract, num_experts: Any, wgrad_shape: Any, wgrad_dtype: Any
-    ) -> None:
-        experts, m, n = contract.wgrad_shape
-        for name, value in (("wgrad_shape", wgrad_shape), ("wgrad_dtype", wgrad_dtype)):
-            if value is None:
-                raise refuse(name, "None", "given in discrete mode")
-        if whole(num_experts) != experts:
-            raise refuse("num_experts", shown(num_experts), f"{experts}, as sample_offsets is long")
-        if pair(wgrad_shape) != (m, n):
-            raise refuse("wgrad_shape", shown(wgrad_shape), f"(M, N) = ({m}, {n})")
-        if self._sample_wgrad_expert is not None:
-            _check_expert(self._sample_wgrad_expert, contract)
+def _contract(given: dict[str, Any], chosen: _core.Options, pointers: bool) -> _core.Contract:
+    """The contract of samples, or what stands for it where they are JAX arrays."""
+    if not is_jax(given["sample_a"]):
+        return _core.Call(_core.Api.SAMPLE, chosen, given, pointers).contract()
+    made: _core.Contract = jax_front_end("operator").Contract(given, chosen, pointers)
+    return made
+
+
+def _check_discrete(contract: _core.Contract, given: dict[str, Any]) -> None:
+    """What discrete mode's arguments say beside the samples."""
+    experts, m, n = contract.wgrad_shape
+    for name in ("wgrad_shape", "wgrad_dtype"):
+        if given[name] is None:
+            raise refuse(name, "None", "given in discrete mode")
+    if whole(given["num_experts"]) != experts:
+        need = f"{experts}, as sample_offsets is long"
+        raise refuse("num_experts", shown(given["num_experts"]), need)
+    if pair(given["wgrad_shape"]) != (m, n):
+        raise refuse("wgrad_shape", shown(given["wgrad_shape"]), f"(M, N) = ({m}, {n})")
+    if given["sample_wgrad_expert"] is not None:
+        _check_expert(given["sample_wgrad_expert"], contract)
 
 
 def _check_expert(expert: Any, contract: _core.Contract) -> None:

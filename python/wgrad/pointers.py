@@ -60,9 +60,9 @@ def wgrad_expert_ptrs(wgrad_tensor: Any, current_stream: Any = None) -> Any:
     if view.device == "cpu" and current_stream is not None:
         raise refuse("current_stream", repr(current_stream), "None: the tensor is on a CPU")
     if view.torch:
-        from . import torch_frontend
+        from . import _torch_calls
 
-        return torch_frontend.address_range(
+        return _torch_calls.address_range(
             wgrad_tensor, view.address, stride, experts, current_stream
         )
     if view.device != "cpu":
@@ -75,9 +75,9 @@ def wgrad_expert_ptrs(wgrad_tensor: Any, current_stream: Any = None) -> Any:
 def _empty_table(wgrad_tensor: Any, view: _core.TensorView) -> Any:
     """The table of no expert, beside a tensor that has none."""
     if view.torch:
-        from . import torch_frontend
+        from . import _torch_calls
 
-        return torch_frontend.address_range(wgrad_tensor, 0, ALIGNMENT, 0, None)
+        return _torch_calls.address_range(wgrad_tensor, 0, ALIGNMENT, 0, None)
     import numpy
 
     return numpy.empty(0, numpy.int64)

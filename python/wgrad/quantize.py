@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 from . import _core
-from ._options import flag, whole
+from ._checks import flag, whole
 from ._dtypes import dtype_name
 from ._refusals import refuse
 from ._tensors import is_torch, numpy_dtype, refuse_traced
@@ -135,20 +135,15 @@ def packed(x: Any) -> Any:
     return pack_fp4(x) if getattr(getattr(x, "dtype", None), "name", None) == "float4_e2m1fn" else x
 
 
-def unwrap(
-    x: Any,
-    dy: Any,
-    x_scale: Any,
-    dy_scale: Any,
-    x_global_scale: Any,
-    dy_global_scale: Any,
-    compact_scales: Any,
-) -> tuple[Any, ...]:
-    """The same arguments of grouped_wgrad, with what each Quantized among x and dy brings.
+def unwrap(given: dict[str, Any]) -> dict[str, Any]:
+    """What each Quantized among x and dy brings, for the arguments of grouped_wgrad.
 
     Raises:
         ValueError: scales, or another layout of them, beside those that an operand brings.
     """
+    x, dy, compact_scales = given["x"], given["dy"], given["compact_scales"]
+    x_scale, x_global_scale = given["x_scale"], given["x_global_scale"]
+    dy_scale, dy_global_scale = given["dy_scale"], given["dy_global_scale"]
     if isinstance(x, Quantized):
         x_scale, x_global_scale = _own_scales(x, x_scale, x_global_scale, "x")
     if isinstance(dy, Quantized):
@@ -162,8 +157,15 @@ def unwrap(
         raise refuse("compact_scales", "True", "False: a Quantized brings swizzled scale factors")
     if compact_scales is False:
         compact_scales = True in layouts
-    elements = (q.elements if isinstance(q, Quantized) else q for q in (x, dy))
-    return (*elements, x_scale, dy_scale, x_global_scale, dy_global_scale, compact_scales)
+    return {
+        "x": x.elements if isinstance(x, Quantized) else x,
+        "dy": dy.elements if isinstance(dy, Quantized) else dy,
+        "x_scale": x_scale,
+        "dy_scale": dy_scale,
+        "x_global_scale": x_global_scale,
+        "dy_global_scale": dy_global_scale,
+        "compact_scales": compact_scales,
+    }
 
 
 def _own_scales(operand: Quantized, scale: Any, global_scale: Any, name: str) -> tuple[Any, Any]:
@@ -241,14 +243,14 @@ def _on_cpu(tensor: Any, argument: str) -> None:
 def _as_float(x: Any) -> Any:
     """A float32 numpy array of x, a view where it is one already."""
     if is_torch(x):
-        from . import torch_frontend
+        from . import _torch_calls
 
         _on_cpu(x, "x")
-        if not torch_frontend.is_dense(x):
-            raise refuse("x", torch_frontend.layout_text(x), "a strided tensor")
-        if torch_frontend.dtype_text(x) == "bool" or x.is_complex():
-            raise refuse("x", torch_frontend.dtype_text(x), "an array of real numbers")
-        return torch_frontend.to_float_numpy(x)
+        if not _torch_calls.is_dense(x):
+            raise refuse("x", _torch_calls.layout_text(x), "a strided tensor")
+        if _torch_calls.dtype_text(x) == "bool" or x.is_complex():
+            raise refuse("x", _torch_calls.dtype_text(x), "an array of real numbers")
+        return _torch_calls.to_float_numpy(x)
     import numpy
 
     array = numpy.asarray(x)
@@ -267,13 +269,13 @@ def _as_bytes(scales: Any) -> Any:
     import numpy
 
     if is_torch(scales):
-        from . import torch_frontend
+        from . import _torch_calls
 
         _on_cpu(scales, "scales")
         if scales.element_size() != 1:
-            text = torch_frontend.dtype_text(scales)
+            text = _torch_calls.dtype_text(scales)
             raise refuse("scales", text, "uint8 or a one-byte scale dtype")
-        scales = torch_frontend.to_bytes(scales)
+        scales = _torch_calls.to_bytes(scales)
     array = numpy.ascontiguousarray(scales)
     if array.dtype.itemsize != 1:
         raise refuse("scales", str(array.dtype), "uint8 or a one-byte scale dtype")
@@ -282,16 +284,16 @@ def _as_bytes(scales: Any) -> Any:
 
 def _like(array: Any, given: Any) -> Any:
     if is_torch(given):
-        from . import torch_frontend
+        from . import _torch_calls
 
-        return torch_frontend.from_numpy(array, torch_frontend.dtype_text(given))
+        return _torch_calls.from_numpy(array, _torch_calls.dtype_text(given))
     return array.view(given.dtype)
 
 
 def _wrap_torch(array: Any, dtype: str) -> Any:
-    from . import torch_frontend
+    from . import _torch_calls
 
-    return torch_frontend.from_numpy(array, dtype)
+    return _torch_calls.from_numpy(array, dtype)
 
 
 def _wrap_numpy(array: Any, dtype: str) -> Any:

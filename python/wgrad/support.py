@@ -6,22 +6,13 @@ import inspect
 from typing import Any
 
 from . import _core
-from ._options import backend_name, read_with
+from ._checks import backend_name
+from ._parameters import NATURAL
 from ._refusals import refuse
 from .natural import grouped_wgrad
 from .quantize import Quantized, packed, unwrap
 
 _ARGUMENTS = inspect.signature(grouped_wgrad)
-_OPERANDS = (
-    "x",
-    "dy",
-    "x_scale",
-    "dy_scale",
-    "x_global_scale",
-    "dy_global_scale",
-    "compact_scales",
-)
-
 _FIELDS = (
     "described by the fields of Problem: experts, m, n and tokens, integers of 64 bits, and any of "
     "the others that help(wgrad.Problem) lists"
@@ -119,43 +110,12 @@ def _sample(*args: Any, **kwargs: Any) -> _core.Contract:
     """Of grouped_wgrad's arguments; stream and workspace are a call's own and change no answer."""
     bound = _ARGUMENTS.bind(*args, **kwargs)
     bound.apply_defaults()
-    of = bound.arguments
-    x, dy, x_scale, dy_scale, x_global_scale, dy_global_scale, compact = map(of.get, _OPERANDS)
-    if isinstance(x, Quantized) or isinstance(dy, Quantized):
-        x, dy, x_scale, dy_scale, x_global_scale, dy_global_scale, compact = unwrap(
-            x, dy, x_scale, dy_scale, x_global_scale, dy_global_scale, compact
-        )
-    choices = (
-        of["mma_tiler_mn"],
-        of["cluster_shape_mn"],
-        of["sf_vec_size"],
-        of["input_order"],
-        of["accumulate"],
-        of["out_dtype"],
-        of["acc_dtype"],
-        None,
-        compact,
-        of["backend"],
-        of["validate_device_data"],
-        of["sm_limit"],
-        True,
-    )
-    out = of["out"]
-    separate = isinstance(out, (list, tuple))
-    return read_with(
-        choices,
-        lambda chosen: _core.describe(
-            _core.Api.NATURAL,
-            packed(x),
-            packed(dy),
-            x_scale,
-            dy_scale,
-            of["offsets"],
-            None if separate else out,
-            out if separate else None,
-            x_global_scale,
-            dy_global_scale,
-            chosen,
-            separate,
-        ),
-    )
+    given = bound.arguments | {"stream": None, "workspace": None}
+    if isinstance(given["x"], Quantized) or isinstance(given["dy"], Quantized):
+        given.update(unwrap(given))
+    given.update(x=packed(given["x"]), dy=packed(given["dy"]))
+
+    def read(chosen: _core.Options) -> _core.Contract:
+        return _core.Call(_core.Api.NATURAL, chosen, given).contract()
+
+    return read(NATURAL.options(given, read))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 from . import _core, cache
-from ._options import options, read_with, whole
+from ._checks import whole
 from ._overlap import default_sm_limit
+from ._parameters import OPERATOR, WRAPPER
 from ._refusals import refuse, shown
 from ._tensors import is_jax, jax_front_end, new_output, refuse_traced
-from .layouts import checked, described
+from .layouts import views
 from .operator import GroupedGemmWgrad, GroupedGemmWgradSm100, WGradInputOrder
 from .tuple_dict import TupleDict, register_pytrees
 
@@ -49,7 +51,9 @@ def grouped_gemm_wgrad_wrapper_sm100(
     Args:
         a_tensor: (M, T), K-major or M-major; bfloat16, float16, FP8, or packed FP4 (M, T/2).
         b_tensor: (T, N), K-major or N-major, of a_tensor's dtype.
-        sfa_tensor, sfb_tensor: swizzled scale factors, or None for 16-bit operands.
+        sfa_tensor, sfb_tensor: scale factors of a block-scaled format, swizzled, 2-D
+            (round_up(rows, 128), cols) or flat, of M rows for A and N for B; None for 16-bit
+            operands.
         offsets_tensor: (E,) int32, the cumulative ends of the experts.
         output_mode: 'dense' or 'discrete'.
         wgrad_tensor: (E, M, N) output. None: dense mode, and discrete mode without wgrad_ptrs,
@@ -61,12 +65,21 @@ def grouped_gemm_wgrad_wrapper_sm100(
         acc_dtype: None or float32.
         wgrad_dtype: bfloat16 (default), float16 or float32. A given wgrad_tensor's own dtype wins
             over the default; another explicit one is refused.
-        mma_tiler_mn, cluster_shape_mn, sf_vec_size, accumulate_on_output, input_order,
-        sf_fp8_dtype_override, compact_scales, backend, validate_device_data, sm_limit: as
-            GroupedGemmWgradSm100.
+        mma_tiler_mn, cluster_shape_mn: the GPU kernel's tile; (256, 256) and None leave the choice
+            to wgrad. Without effect on a CPU.
+        sf_vec_size: tokens a scale factor covers: 16 (NVFP4) or 32; 16 for 16-bit operands.
+        sf_fp8_dtype_override: None, nothing else.
+        accumulate_on_output: add to the output instead of overwriting it.
+        input_order: 'tensor2d' or 'tensor_ragged'.
         current_stream: integer handle, torch stream or CUstream; None: torch's current stream of
             the tensors' device. Must be None on a CPU.
         descriptor_workspace: uint8 tensor of the queried size on the operands' device.
+        compact_scales: scale factors are (M, cols) and (N, cols), unswizzled.
+        backend: None: the first that supports the problem; 'reference' computes in plain loops.
+        validate_device_data: check offsets and pointers before each run on a GPU too, which
+            synchronises.
+        sm_limit: most multiprocessors of a GPU that the kernel may occupy, for work beside it such
+            as communication; None: all. Must be None on a CPU.
         tensor_layouts: (shape, strides, dtype) by argument name, for torch tensors that are handed
             over as plain memory; a wgrad_tensor is returned as it was given.
 
@@ -82,122 +95,71 @@ def grouped_gemm_wgrad_wrapper_sm100(
     if output_mode == "dense" and wgrad_ptrs is not None:
         raise refuse("wgrad_ptrs", "given", "None: dense output_mode forbids wgrad_ptrs")
     refuse_traced(a_tensor, "grouped_gemm_wgrad_wrapper_sm100")
-    given_output = wgrad_tensor
+    given = locals()
     if tensor_layouts is not None:
-        layouts = checked(tensor_layouts)
-        a_tensor = described(layouts, "a_tensor", a_tensor)
-        b_tensor = described(layouts, "b_tensor", b_tensor)
-        sfa_tensor = described(layouts, "sfa_tensor", sfa_tensor)
-        sfb_tensor = described(layouts, "sfb_tensor", sfb_tensor)
-        wgrad_tensor = described(layouts, "wgrad_tensor", wgrad_tensor)
-    sm_limit = default_sm_limit(sm_limit, a_tensor, "a_tensor")
-    choices = (
-        mma_tiler_mn,
-        cluster_shape_mn,
-        sf_vec_size,
-        input_order,
-        accumulate_on_output,
-        wgrad_dtype,
-        acc_dtype,
-        sf_fp8_dtype_override,
-        compact_scales,
-        backend,
-        validate_device_data,
-        sm_limit,
-    )
-    if is_jax(a_tensor):
-        result: TupleDict = jax_front_end("eager").wrapper(locals(), options(*choices))
+        given = given | views(tensor_layouts, given) | {"tensor_layouts": None}
+    limit = default_sm_limit(sm_limit, given["a_tensor"], "a_tensor")
+    if limit is not sm_limit:
+        given = given | {"sm_limit": limit}
+    if is_jax(given["a_tensor"]):
+        result: TupleDict = jax_front_end("eager").wrapper(given, WRAPPER.options(given))
         return result
-    request = read_with(
-        choices,
-        lambda chosen: _core.Request(
-            _core.Api.CALL,
-            a_tensor,
-            b_tensor,
-            sfa_tensor,
-            sfb_tensor,
-            offsets_tensor,
-            wgrad_tensor,
-            wgrad_ptrs,
-            global_scale_a,
-            global_scale_b,
-            descriptor_workspace,
-            chosen,
-            wgrad_ptrs is not None,
-            current_stream,
-        ),
-    )
-    key = (output_mode, request.key)
-    operator = cache.wrapper.get(key) or _of_other_majors(output_mode, request)
+    call = _read(given)
+    key = (output_mode, call.key)
+    operator = cache.wrapper.get(key) or _of_other_majors(output_mode, call)
     if operator is None:
         # Refused here, so that messages use this function's argument names.
-        request.require_support()
+        call.require_support()
     if wgrad_tensor is None and wgrad_ptrs is None:
         wgrad_tensor = new_output(
-            a_tensor, request, "wgrad_tensor", accumulate_on_output, current_stream
+            given["a_tensor"], call, "wgrad_tensor", accumulate_on_output, current_stream
         )
-        request.give_output(wgrad_tensor)
+        call.give_output(wgrad_tensor)
+        given = given | {"wgrad_tensor": wgrad_tensor}
     if operator is None:
-        operator = cache.wrapper[key] = _compiled(
-            request,
-            (a_tensor, b_tensor, sfa_tensor, sfb_tensor, offsets_tensor),
-            wgrad_tensor if output_mode == "dense" else None,
-            sample_global_scale_a=global_scale_a,
-            sample_global_scale_b=global_scale_b,
-            acc_dtype=acc_dtype,
-            mma_tiler_mn=mma_tiler_mn,
-            cluster_shape_mn=cluster_shape_mn,
-            sf_vec_size=sf_vec_size,
-            accumulate_on_output=accumulate_on_output,
-            input_order=input_order,
-            sf_fp8_dtype_override=sf_fp8_dtype_override,
-            compact_scales=compact_scales,
-            backend=backend,
-            validate_device_data=validate_device_data,
-            sm_limit=sm_limit,
-        )
+        operator = cache.wrapper[key] = _compiled(call, output_mode == "dense", given)
     if type(operator).execute is GroupedGemmWgrad.execute:
-        operator._execute_request(request)
+        operator._execute_call(call)
     else:  # a class that someone put in its place, as tests of such caches do
-        operator.execute(
-            a_tensor=a_tensor,
-            b_tensor=b_tensor,
-            sfa_tensor=sfa_tensor,
-            sfb_tensor=sfb_tensor,
-            offsets_tensor=offsets_tensor,
-            wgrad_tensor=wgrad_tensor,
-            wgrad_ptrs=wgrad_ptrs,
-            global_scale_a=global_scale_a,
-            global_scale_b=global_scale_b,
-            current_stream=current_stream,
-            descriptor_workspace=descriptor_workspace,
-        )
-    return TupleDict(wgrad_tensor=wgrad_tensor if given_output is None else given_output)
+        operator.execute(**{name: given[name] for name in _EXECUTED})
+    return TupleDict(wgrad_tensor=wgrad_tensor)
 
 
-def _of_other_majors(output_mode: str, request: _core.Request) -> GroupedGemmWgradSm100 | None:
+def _read(given: dict[str, Any]) -> _core.Call:
+    """The call of these arguments, whose options are refused together with its tensors."""
+
+    def read(chosen: _core.Options) -> _core.Call:
+        return _core.Call(_core.Api.CALL, chosen, given)
+
+    return read(WRAPPER.options(given, read))
+
+
+#: The arguments that execute() has too.
+_EXECUTED = inspect.signature(GroupedGemmWgrad.execute).parameters.keys() & {
+    use.name for use in WRAPPER.uses.values()
+}
+
+
+def _of_other_majors(output_mode: str, call: _core.Call) -> GroupedGemmWgradSm100 | None:
     """A kept operator of other majors, for operands of so few tokens that they leave theirs open."""
-    kept = (cache.wrapper.get((output_mode, key)) for key in request.other_keys)
+    kept = (cache.wrapper.get((output_mode, key)) for key in call.other_keys)
     return next((operator for operator in kept if operator is not None), None)
 
 
-def _compiled(
-    request: _core.Request,
-    operands: tuple[Any, Any, Any, Any, Any],
-    stacked: Any,
-    **chosen: Any,
-) -> GroupedGemmWgradSm100:
-    """An operator like `request`: into tensors like `stacked`, or where that is None, separate ones."""
-    experts, m, n = request.wgrad_shape
-    separate = stacked is None
-    operator = GroupedGemmWgradSm100(
-        *operands,
-        sample_wgrad=stacked,
-        num_experts=experts if separate else None,
-        wgrad_shape=(m, n) if separate else None,
-        wgrad_dtype=request.wgrad_dtype if separate else None,
-        **chosen,
-    )
+def _compiled(call: _core.Call, dense: bool, given: dict[str, Any]) -> GroupedGemmWgradSm100:
+    """An operator of these arguments: into a tensor like the given one, or into separate ones."""
+    samples = WRAPPER.renamed(given, OPERATOR)
+    experts, m, n = call.wgrad_shape
+    if dense:
+        samples["wgrad_dtype"] = None  # the tensor's own
+    else:
+        samples.update(
+            sample_wgrad=None,
+            num_experts=experts,
+            wgrad_shape=(m, n),
+            wgrad_dtype=call.wgrad_dtype,
+        )
+    operator = GroupedGemmWgradSm100(**samples)
     if not operator.check_support():
         raise _core.RuntimeError("wgrad: Unsupported configuration")
     operator.compile()
@@ -282,21 +244,19 @@ def grouped_gemm_wgrad_jax_sm100(
     scaled = sfa_tensor is not None or sfb_tensor is not None
     vec_size = 16 if not scaled and sf_vec_size == 32 else sf_vec_size
     b_packed_by_rows = str(getattr(b_tensor, "dtype", "")) == "uint8"
-    choices = options(
-        mma_tiler_mn,
-        cluster_shape_mn,
-        vec_size,
-        input_order,
-        accumulate_on_output,
-        wgrad_dtype,
-        acc_dtype,
-        None,
-        False,
-        None,
-        False,
-        None,
-    )
-    return jax_front_end("eager").functional(locals(), choices)
+    given = locals()
+    chosen = WRAPPER.options(given | _NOT_OF_JAX | {"sf_vec_size": vec_size})
+    return jax_front_end("eager").functional(given, chosen)
+
+
+#: Options of the wrapper that JAX's function has not.
+_NOT_OF_JAX = {
+    "sf_fp8_dtype_override": None,
+    "compact_scales": False,
+    "backend": None,
+    "validate_device_data": False,
+    "sm_limit": None,
+}
 
 
 def _unknown(argument: str, got: Any, need: str) -> Exception:

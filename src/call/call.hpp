@@ -12,34 +12,13 @@
 #include <string>
 #include <vector>
 
+#include "call/options.hpp"
 #include "call/refusals.hpp"
 #include "call/tensor_view.hpp"
 #include "wgrad/operands.hpp"
 #include "wgrad/problem.hpp"
 
 namespace wgrad::call {
-
-/// What of the options concerns how an operator is prepared, beside its Problem.
-struct Preparation {
-  std::string backend;  ///< "": the planner's choice
-  bool validate_device_data = false;
-  int sm_limit = 0;  ///< multiprocessors a launch may use; 0: all
-
-  bool operator==(const Preparation&) const = default;
-};
-
-/// Everything but tensors. Values are not judged here.
-struct Options {
-  Tiling tiling;
-  std::optional<int> sf_vec_size;  ///< nullopt: as the scale factors' dtype says
-  ScaleLayout scale_layout = ScaleLayout::kSwizzled;
-  InputOrder input_order = InputOrder::kTensor2d;
-  bool accumulate = false;
-  std::optional<DType> wgrad_dtype;  ///< nullopt: the output's own, else the default
-  DType acc_dtype = DType::kF32;
-  std::string sf_fp8_dtype_override;  ///< "": not given
-  Preparation preparation;
-};
 
 /// How the results are reached.
 enum class OutputForm : std::uint8_t {

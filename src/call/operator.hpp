@@ -49,7 +49,7 @@ class Operator {
 
 /// What a key must promise: throws RuntimeError where `kept` does not serve `call`, naming what the
 /// key forgot.
-void check_hit(const Operator& kept, Call call);
+void check_hit(const Operator& kept, const Call& call);
 
 /// Operators by contract, each made at its first use. Safe from several threads: two that miss at
 /// once both compile, and the first to end stays.

@@ -9,7 +9,6 @@ import pytest
 
 import wgrad
 from wgrad import _core
-from wgrad._options import options
 
 from fake_cuda import FakeCuda
 
@@ -25,11 +24,9 @@ def call(device=0, **changes):
     }
 
 
-def describe(x, dy, offsets, out=None, sm_limit=None):
-    values = ((256, 256), None, None, "tensor2d", False, None, None, None, False, None, False, sm_limit)
-    plain = options(*values)
-    tensors = (x, dy, None, None, offsets, out, None, None, None)
-    return _core.describe(_core.Api.NATURAL, *tensors, plain, False)
+def describe(sm_limit=None, **given):
+    options = _core.Options(sm_limit=sm_limit)
+    return _core.Call(_core.Api.NATURAL, options, given).contract()
 
 
 @pytest.mark.parametrize("device", [0, 3])
@@ -40,9 +37,8 @@ def test_the_device_is_the_tensors(device):
 
 
 def test_another_device_is_another_operator():
-    cpu = describe(
-        np.ones((T, M), np.float16), np.ones((T, N), np.float16), np.array([8], np.int32)
-    )
+    x, dy = np.ones((T, M), np.float16), np.ones((T, N), np.float16)
+    cpu = describe(x=x, dy=dy, offsets=np.array([8], np.int32))
     keys = {describe(**call(device)).key for device in (0, 0, 1)}
     assert len(keys) == 2 and cpu.key not in keys
 

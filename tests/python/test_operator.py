@@ -164,7 +164,7 @@ def test_check_support_may_be_called_again_and_releases_the_samples():
     case = drop_in.call(numpy, np.random.default_rng(7), "bf16", drop_in.GROUPS)
     operator, _ = dense(numpy, case, "bf16")
     assert operator.check_support() and operator.check_support()
-    assert operator._samples is None
+    assert operator._given is None
     operator.compile()
     compiled = operator._stacked
     operator.compile()

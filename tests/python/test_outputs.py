@@ -7,7 +7,6 @@ import pytest
 
 import wgrad
 from wgrad import _core
-from wgrad._options import options
 
 from fake_cuda import FakeCuda
 
@@ -153,12 +152,11 @@ def test_f144_the_memory_of_a_tensor_beside_addresses_is_judged(way):
 
 def described(outputs):
     """What the host decides of a list of outputs on a GPU, before any launch."""
-    values = ((256, 256), None, None, "tensor2d", False, None, None, None, False, None, False, None)
     x = FakeCuda(np.ones((8, M * 4), np.float16))
     dy = FakeCuda(np.ones((8, N), np.float16))
     ends = FakeCuda(np.array([3, 8], np.int32))
-    tensors = (x, dy, None, None, ends, None, outputs(x), None, None)
-    return _core.describe(_core.Api.NATURAL, *tensors, options(*values), True)
+    given = {"x": x, "dy": dy, "offsets": ends, "out": outputs(x)}
+    return _core.Call(_core.Api.NATURAL, _core.Options(), given).contract()
 
 
 def test_f144_a_list_of_outputs_that_overlap_is_refused_on_a_gpu():

@@ -233,7 +233,7 @@ def test_nothing_leaks_at_exit_where_torch_keeps_functions():
 
 
 MODULES = [
-    pytest.param(name, marks=pytest.mark.torch) if name == "torch_frontend" else name
+    pytest.param(name, marks=pytest.mark.torch) if "torch" in name else name
     for name in sorted(path.stem for path in PACKAGE.glob("*.py"))
     if name != "__init__"
 ]

@@ -11,7 +11,6 @@ import pytest
 
 import wgrad
 from wgrad import _core
-from wgrad._options import options
 
 import drop_in
 import frameworks
@@ -288,27 +287,27 @@ def test_a_sample_of_an_expert(sample, text):
 
 
 def core_contract(pointers):
-    tensors = (np.ones((T, M), BF16).T, np.ones((T, N), BF16), None, None)
-    chosen = options((256, 256), None, 16, "tensor2d", False, *[None] * 3, False, None, False, None)
-    ends = np.array([8, T], np.int32)
-    table = np.zeros(E, np.int64) if pointers else None
-    return _core.describe(
-        _core.Api.CALL, *tensors, ends, None, table, None, None, chosen, pointers
-    ), (*tensors, ends)
+    given = {
+        "a_tensor": np.ones((T, M), BF16).T,
+        "b_tensor": np.ones((T, N), BF16),
+        "offsets_tensor": np.array([8, T], np.int32),
+        "wgrad_ptrs": np.zeros(E, np.int64) if pointers else None,
+    }
+    return _core.Call(_core.Api.CALL, _core.Options(), given).contract(), given
 
 
 @pytest.mark.parametrize("pointers", [False, True])
 def test_an_operator_writes_one_kind_of_output(pointers):
-    contract, tensors = core_contract(pointers)
+    contract, given = core_contract(pointers)
     made = contract.compile(_core.Api.CALL)
     out, table = np.zeros((E, M, N), BF16), np.zeros(E, np.int64)
-    outputs = (None, None) if pointers else (out, table)
+    given["wgrad_tensor"], given["wgrad_ptrs"] = (None, None) if pointers else (out, table)
     text = (
         "wgrad_ptrs is None; it must be given: this operator writes through addresses"
         if pointers
         else "wgrad_ptrs is given; it must be None: this operator writes into one tensor"
     )
-    refused(lambda: made.run(_core.Api.CALL, *tensors, *outputs, None, None, None, None), text)
+    refused(lambda: made.run(given), text)
 
 
 def test_an_operator_is_given_what_it_writes_into():
@@ -338,7 +337,7 @@ def test_numpy_results_need_ml_dtypes(monkeypatch):
 def test_the_per_thread_stream_is_refused_where_torch_allocates():
     import torch
 
-    from wgrad.torch_frontend import as_stream
+    from wgrad._torch_calls import as_stream
 
     refused(
         lambda: as_stream(2, torch.device("cuda", 0)),

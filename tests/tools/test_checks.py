@@ -66,6 +66,24 @@ def test_the_import_rule_catches(tree, path, include, words):
     assert words in result.stdout
 
 
+@pytest.mark.parametrize("first, second, circle", [
+    ("from . import b\n", "from .a import x\n", True),
+    ("def f():\n    from .b import y\n", "from . import a\n", True),
+    ("from .inner import c\n", "", True),
+    ("from . import b\n", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from . import a\n",
+     False),
+    ("from . import b\n", "", False),
+])
+def test_circles_of_python_modules_are_caught(tree, first, second, circle):
+    write(tree, "python/wgrad/__init__.py", "from . import a\n")
+    write(tree, "python/wgrad/a.py", "from typing import Any\n" + first)
+    write(tree, "python/wgrad/b.py", second)
+    write(tree, "python/wgrad/inner/__init__.py", "from .c import y\n")
+    write(tree, "python/wgrad/inner/c.py", "from ..a import x\nfrom .. import _core\n")
+    result = run("check_includes", tree)
+    assert (result.returncode, "a circle of imports: wgrad." in result.stdout) == (circle, circle)
+
+
 def test_a_header_that_does_not_stand_alone_is_caught(tree):
     assert run("check_headers", tree).returncode == 0
     write(tree, "include/wgrad/needy.hpp", "inline std::uint8_t x = 0;\n")

@@ -63,7 +63,7 @@ def functional(given: Mapping[str, Any], options: _core.Options) -> Any:
 
 
 def call_tensors(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The tensors of the drop-in functions, by the names of ``_core.describe``."""
+    """The tensors of the drop-in functions, by the core's names."""
     names = ("a", "b", "offsets", "sfa", "sfb")
     tensors = {name: given[f"{name}_tensor"] for name in names}
     return tensors | {name: given[name] for name in ("global_scale_a", "global_scale_b")}

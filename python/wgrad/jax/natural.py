@@ -9,9 +9,17 @@ import jax
 import jax.numpy as jnp
 
 from .. import _core
-from .._options import options as _options
+from .._parameters import NATURAL
 from .dense import dense
 from .statement import Statement, checked, stand_in
+
+#: Options of wgrad.grouped_wgrad that this one has not.
+_UNUSED = {
+    "sf_vec_size": None,
+    "compact_scales": False,
+    "input_order": "tensor2d",
+    "validate_device_data": False,
+}
 
 
 def grouped_wgrad(
@@ -61,21 +69,7 @@ def grouped_wgrad(
     """
     x, dy, offsets = (jnp.asarray(each) for each in (x, dy, offsets))
     out = None if out is None else jnp.asarray(out)
-    chosen = _options(
-        mma_tiler_mn,
-        cluster_shape_mn,
-        None,
-        "tensor2d",
-        accumulate,
-        out_dtype,
-        acc_dtype,
-        None,
-        False,
-        backend,
-        False,
-        sm_limit,
-        True,
-    )
+    chosen = NATURAL.options(locals() | _UNUSED)
     statement = checked(
         _core.Api.NATURAL,
         chosen,

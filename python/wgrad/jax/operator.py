@@ -14,7 +14,7 @@ from .._refusals import refuse
 from .._tensors import numpy_dtype
 from . import pointers as _pointers
 from .dense import dense
-from .eager import prepared
+from .eager import call_tensors, prepared
 from .statement import Statement, stand_in
 
 _ARGUMENTS = {
@@ -36,19 +36,18 @@ class Contract:
     device = "cpu"  #: of what stands for them
 
     def __init__(
-        self,
-        options: _core.Options,
-        chosen: Mapping[str, Any],
-        tensors: Mapping[str, Any],
-        wgrad: Any,
-        has_pointers: bool,
+        self, given: Mapping[str, Any], options: _core.Options, has_pointers: bool
     ) -> None:
-        self.options, self.chosen, self.has_pointers = options, dict(chosen), has_pointers
+        """`given`: the arguments of the class by name."""
+        names = ("backend", "validate_device_data", "sm_limit")
+        self.options, self.has_pointers = options, has_pointers
+        self.chosen = {name: given[name] for name in names}
+        tensors, wgrad = _samples(given), given["sample_wgrad"]
         experts = np.shape(tensors["offsets"])[:1]
         table = np.zeros((*experts, 8), np.uint8) if has_pointers else None
         output = None if wgrad is None else stand_in(wgrad)
         self.statement, _ = prepared(
-            _core.Api.SAMPLE, options, chosen, tensors, wgrad_ptrs=table, wgrad=output
+            _core.Api.SAMPLE, options, self.chosen, tensors, wgrad_ptrs=table, wgrad=output
         )
 
     @property
@@ -69,39 +68,27 @@ class Contract:
 
 @dataclass
 class Compiled:
-    """As ``_core.Compiled``; run() returns what it computed."""
+    """As ``_core.Operator``; run() returns what it computed."""
 
     contract: Contract
 
-    def run(
-        self,
-        api: _core.Api,
-        a: Any,
-        b: Any,
-        sfa: Any,
-        sfb: Any,
-        offsets: Any,
-        wgrad: Any,
-        wgrad_ptrs: Any,
-        global_scale_a: Any,
-        global_scale_b: Any,
-        stream: Any,
-        workspace: Any,
-    ) -> jax.Array:
-        """A new (E, M, N) array; with wgrad_ptrs the token to block on."""
-        if wgrad is not None:
+    def run(self, given: Mapping[str, Any]) -> jax.Array:
+        """A new (E, M, N) array; with wgrad_ptrs the token to block on. `given`: the arguments of
+        execute() by name."""
+        if given["wgrad_tensor"] is not None:
             need = "None: JAX arrays cannot be written; execute() returns a new array"
             raise refuse("wgrad_tensor", "given", need)
-        for name, value in (("current_stream", stream), ("descriptor_workspace", workspace)):
-            if value is not None:
+        for name in ("current_stream", "descriptor_workspace"):
+            if given[name] is not None:
                 raise refuse(name, "given", "None with JAX arrays: XLA has its own")
-        tensors = {"a": a, "b": b, "offsets": offsets, "sfa": sfa, "sfb": sfb}
-        tensors |= {"global_scale_a": global_scale_a, "global_scale_b": global_scale_b}
+        tensors, wgrad_ptrs = call_tensors(given), given["wgrad_ptrs"]
         kept = self.contract
         output = None
         if wgrad_ptrs is None:
             output = stand_in(np.empty(kept.wgrad_shape, numpy_dtype(kept.wgrad_dtype)))
-        statement, ready = prepared(api, kept.options, kept.chosen, tensors, wgrad_ptrs, output)
+        statement, ready = prepared(
+            _core.Api.CALL, kept.options, kept.chosen, tensors, wgrad_ptrs, output
+        )
         _refuse_differences(statement, kept.statement)
         return (dense if wgrad_ptrs is None else _pointers.through)(statement, *ready)
 
@@ -112,6 +99,11 @@ class Compiled:
     def clear_fault(self) -> None:
         """Forgets them."""
         _jax_ffi.clear_fault()
+
+
+def _samples(given: Mapping[str, Any]) -> dict[str, Any]:
+    names = ("a", "b", "offsets", "sfa", "sfb", "global_scale_a", "global_scale_b")
+    return {name: given[f"sample_{name}"] for name in names}
 
 
 def _refuse_differences(got: Statement, compiled: Statement) -> None:

@@ -11,13 +11,6 @@ import numpy as np
 
 from .. import _core
 
-#: The tensors of a call, in the order of ``_core.describe``.
-_TENSORS = (
-    *("a", "b", "sfa", "sfb", "offsets", "wgrad", "wgrad_ptrs"),
-    *("global_scale_a", "global_scale_b"),
-)
-
-
 @dataclass(frozen=True)
 class Statement:
     """A call but for its arrays. Hashable, so that JAX can keep compiled programs by it."""
@@ -88,7 +81,7 @@ def checked(
     chosen: Mapping[str, Any],
     **tensors: Any,
 ) -> Statement:
-    """The Statement of a call with tensors like `tensors`, by the names of ``_core.describe``.
+    """The Statement of a call with tensors like `tensors`, by the core's names.
 
     `options` hold backend, sm_limit and validate_device_data too; `chosen` tells them by name.
 
@@ -96,8 +89,8 @@ def checked(
         ValueError: tensors that do not fit together, or a problem that no device computes.
         RuntimeError: the platform that JAX uses lacks what it takes.
     """
-    views = [tensors.get(name) for name in _TENSORS]
-    contract = _core.describe(api, *views, options, pointers)  # type: ignore[call-arg, arg-type]
+    given = {_core.argument(api, field): tensor for field, tensor in tensors.items()}
+    contract = _core.Call(api, options, given, pointers).contract()
     _require(contract, api)
     fields = _fields(contract.problem)
     fields["backend"] = chosen.get("backend") or ""
