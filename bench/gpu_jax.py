@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""Times the expert weight gradient in a jitted JAX function beside other ways to compute it there.
+
+wgrad.jax, the gradient of jax.lax.ragged_dot, tokamax's where it is installed and a Pallas kernel,
+each jitted; and wgrad called from torch, which is the C++ call. Each candidate is called several
+times in a row and waited for once: median of the rounds, candidates interleaved. Results are
+checked against one float32 product first.
+"""
+
+import argparse
+import functools
+import json
+import os
+import statistics
+import sys
+import time
+from pathlib import Path
+
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # torch needs memory too
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pallas_wgrad
+import torch
+import wgrad.jax
+from shapes import SHAPES_FILE, counts, read_shapes
+
+SECONDS_A_ROUND = 0.01  # calls of a candidate in a round take about this long
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--shapes", type=Path, default=SHAPES_FILE)
+    parser.add_argument("--only", nargs="*", default=[], help="names of shapes; all by default")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--peers", nargs="*", default=[], help="names of candidates; all by default")
+    parser.add_argument("--json", type=Path)
+    return parser.parse_args()
+
+
+def by_gradient(dot, x, dy, sizes, like):
+    """The gradient of `dot` by its right side, whose values do not matter."""
+    return jax.vjp(lambda rhs: dot(x, rhs, sizes), like)[1](dy)[0]
+
+
+def candidates():
+    """name: (x, dy, sizes) -> (E, M, N); and the names of those that are not installed."""
+
+    def by_wgrad(x, dy, sizes):
+        return wgrad.jax.grouped_wgrad(x, dy, jnp.cumsum(sizes, dtype=jnp.int32))
+
+    def gradient_of(dot):
+        def call(x, dy, sizes):
+            like = jnp.zeros((sizes.shape[0], x.shape[1], dy.shape[1]), x.dtype)
+            return by_gradient(dot, x, dy, sizes, like)
+
+        return call
+
+    found = {"wgrad": by_wgrad, "pallas": pallas_wgrad.grouped_wgrad}
+    found["ragged_dot"] = gradient_of(jax.lax.ragged_dot)
+    try:
+        import tokamax
+
+        found["tokamax"] = gradient_of(tokamax.ragged_dot)
+    except ImportError:
+        return found, ["tokamax"]
+    return found, []
+
+
+def torch_call(x, dy, sizes):
+    """wgrad on torch tensors, into an output of its own."""
+    tensors = [torch.from_dlpack(each) for each in (x, dy)]
+    ends = torch.from_dlpack(jnp.cumsum(sizes, dtype=jnp.int32))
+    shape = (len(ends), x.shape[1], dy.shape[1])
+    out = torch.empty(shape, dtype=torch.bfloat16, device="cuda")
+    return functools.partial(wgrad.grouped_wgrad, *tensors, ends, out), torch.cuda.synchronize
+
+
+def seconds(call, wait, repeats):
+    start = time.perf_counter()
+    for _ in range(repeats):
+        result = call()
+    wait(result)
+    return (time.perf_counter() - start) / repeats
+
+
+def error_of(result, x, dy, sizes):
+    """Largest error of the largest expert relative to its peak."""
+    e = int(np.argmax(sizes))
+    end = int(np.cumsum(sizes)[e])
+    rows = slice(end - int(sizes[e]), end)
+    want = x[rows].astype(jnp.float32).T @ dy[rows].astype(jnp.float32)
+    return float(jnp.abs(result[e].astype(jnp.float32) - want).max() / jnp.abs(want).max())
+
+
+def measure(shape, args):
+    """One row: milliseconds of each candidate that computes this shape rightly."""
+    k = counts(shape)
+    keys = jax.random.split(jax.random.key(0))
+    x = jax.random.normal(keys[0], (shape.tokens, shape.m), jnp.bfloat16)
+    dy = jax.random.normal(keys[1], (shape.tokens, shape.n), jnp.bfloat16)
+    sizes = jnp.asarray(k)
+    call, wait = torch_call(x, dy, sizes)
+    calls = {"wgrad C++": (call, lambda _: wait())}
+    failures = {}
+    found, missing = candidates()
+    for name, function in found.items():
+        if args.peers and name not in args.peers:
+            continue
+        try:
+            jitted = jax.jit(function)
+            worst = error_of(jitted(x, dy, sizes), x, dy, k)
+        except Exception as error:  # one that does not run a shape is a finding, not the end
+            failures[name] = f"{type(error).__name__}: {str(error).splitlines()[0][:160]}"
+            continue
+        if worst > 1e-2:
+            failures[name] = f"wrong by {worst:.1e} of the peak"
+            continue
+        calls[name] = (functools.partial(jitted, x, dy, sizes), jax.block_until_ready)
+    repeats = {n: max(1, int(SECONDS_A_ROUND / seconds(*c, 2))) for n, c in calls.items()}
+    times = {name: [] for name in calls}
+    for _ in range(args.rounds):
+        for name, (call, wait) in calls.items():
+            times[name].append(seconds(call, wait, repeats[name]))
+    ms = {name: 1e3 * statistics.median(each) for name, each in times.items()}
+    return {"shape": shape.name, "ms": ms, "failures": failures, "missing": missing}
+
+
+def main():
+    args = arguments()
+    rows = []
+    for shape in read_shapes(args.shapes):
+        if args.only and shape.name not in args.only:
+            continue
+        rows.append(row := measure(shape, args))
+        jax.clear_caches()
+        rate = shape.flops / 1e9
+        print(f"{shape.name:<16}", *(f"{n} {t:.3f} ms {rate / t:.0f} TFLOP/s;" for n, t in row["ms"].items()),
+              *(f"[{n}: {text}]" for n, text in row["failures"].items()),
+              *(f"[{n}: not installed]" for n in row["missing"]), flush=True)
+        if args.json:
+            report = {"gpu": torch.cuda.get_device_name(), "jax": jax.__version__, "rows": rows}
+            args.json.write_text(json.dumps(report, indent=1))
+    return 1 if any("wgrad" not in row["ms"] for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
