@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import mmap
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -10,6 +12,10 @@ import jax
 import numpy as np
 
 from .. import _core
+
+_SMALL = 1 << 16  # bytes that cost less to fill with zeros than to map
+_NORESERVE = 0x4000  # Linux's MAP_NORESERVE, which Python names since 3.12
+
 
 @dataclass(frozen=True)
 class Statement:
@@ -65,13 +71,17 @@ def _typed(value: Any) -> Any:
 
 
 def stand_in(array: Any) -> Any:
-    """A numpy array of the shape and dtype of `array` for `_core` to read, over memory of one
-    element: no element of it may be touched.
+    """A numpy array of zeros of the shape and dtype of `array`, for `_core` to read.
+
+    A traced array has no memory and a GPU's is not the host's. Zeros are sound offsets, and no page
+    of a large one is ever touched.
     """
     dtype = np.dtype(array.dtype)
-    strides = np.cumprod((dtype.itemsize, *array.shape[:0:-1]), dtype=np.int64)[::-1]
-    memory = np.empty(4096, np.uint8)[: dtype.itemsize].view(dtype)
-    return np.lib.stride_tricks.as_strided(memory, array.shape, [int(each) for each in strides])
+    size = dtype.itemsize * math.prod(array.shape)
+    if size <= _SMALL:
+        return np.zeros(array.shape, dtype)
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE
+    return np.frombuffer(mmap.mmap(-1, size, flags=flags), dtype).reshape(array.shape)
 
 
 def checked(
