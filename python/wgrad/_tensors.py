@@ -24,9 +24,14 @@ _recorders: dict[type, Any] = {}  # torch._C of torch's tensor types, None of al
 def is_traced(tensor: Any) -> bool:
     """Whether torch records a graph that outlives this call of a torch tensor: its memory would be
     baked in, and what is written to others forgotten."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return False
+    if torch.compiler.is_compiling():  # torch.compile, which reads on here
+        return is_torch(tensor)
     kind = type(tensor)
     if kind not in _recorders:
-        _recorders[kind] = sys.modules["torch"]._C if is_torch(tensor) else None
+        _recorders[kind] = torch._C if is_torch(tensor) else None
     core = _recorders[kind]
     if core is None:
         return False

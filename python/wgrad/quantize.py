@@ -165,7 +165,14 @@ def unwrap(given: dict[str, Any]) -> dict[str, Any]:
         "x_global_scale": x_global_scale,
         "dy_global_scale": dy_global_scale,
         "compact_scales": compact_scales,
+        "sf_vec_size": _known_vec_size(x, dy, given["sf_vec_size"]),
     }
+
+
+def _known_vec_size(x: Any, dy: Any, given: Any) -> Any:
+    """`given`; where that is None, the sf_vec_size that the Quantized among x and dy agree on."""
+    known = {q.sf_vec_size for q in (x, dy) if isinstance(q, Quantized)}
+    return known.pop() if given is None and len(known) == 1 else given
 
 
 def _own_scales(operand: Quantized, scale: Any, global_scale: Any, name: str) -> tuple[Any, Any]:

@@ -5,6 +5,7 @@ Named after the rows of docs/design/field-faults.md; the rows that show in Pytho
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 
 import ml_dtypes
@@ -491,3 +492,20 @@ def test_f106_repeats_are_bit_identical_and_experts_do_not_meet(framework):
     last = framework.tensor(np.array([130]), "int32")
     alone = wgrad.grouped_wgrad(x[47:], dy[47:], last, out_dtype="float32")
     np.testing.assert_array_equal(framework.raw(alone)[0], first[3])
+
+
+@pytest.mark.block_scaled
+@pytest.mark.parametrize("format", ["mxfp8", "mxfp4", "nvfp4"])
+def test_f141_what_a_quantized_operand_knows_reaches_the_call(framework, format):
+    """uint8 scale factors, as where a framework has no dtype of theirs."""
+    if framework.name == "cuda":
+        pytest.skip("quantize() takes CPU tensors")
+    ends = framework.tensor(np.array([32, 64]), "int32")
+    values = np.random.default_rng(0).normal(size=(64, 32)).astype(np.float32)
+    known = wgrad.quantize(framework.tensor(values, "float32"), ends, format)
+    bytes_of = known.scales.view(np.uint8 if framework.name == "numpy" else framework.torch.uint8)
+    plain = dataclasses.replace(known, scales=bytes_of)
+    want = wgrad.grouped_wgrad(known, known, ends)
+    got = wgrad.grouped_wgrad(plain, plain, ends)
+    np.testing.assert_array_equal(framework.to_numpy(got), framework.to_numpy(want))
+    assert wgrad.support(plain, plain, ends)

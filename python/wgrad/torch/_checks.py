@@ -8,10 +8,19 @@ from typing import Any
 import torch
 
 from .._refusals import refuse, shown
+from ._tracing import is_recorded
 
 _COMPUTED = (torch.bfloat16, torch.float16)
 _WEIGHTS = (torch.bfloat16, torch.float16, torch.float32)
 _MULTIPLE = 8  # rows of 16 bytes
+
+
+def autocast_to(device_type: str) -> torch.dtype | None:
+    """The dtype that autocast computes with on that kind of device; None: it is off."""
+    if device_type not in ("cpu", "cuda") or not torch.is_autocast_enabled(device_type):
+        return None
+    dtype: torch.dtype = torch.get_autocast_dtype(device_type)
+    return dtype
 
 
 def check_layer(
@@ -34,6 +43,8 @@ def _check_tensor(tensor: Any, name: str) -> None:
         raise refuse(name, f"a {type(tensor).__name__}", "a torch tensor")
     if hasattr(tensor, "to_local"):
         raise refuse(name, "a DTensor", "a tensor of this rank: to_local() gives it")
+    if not is_recorded(tensor) and tensor.numel() > 0 and tensor.untyped_storage().nbytes() == 0:
+        raise refuse(name, "without memory", "a tensor whose memory was not freed")
 
 
 def _check_x(x: torch.Tensor) -> None:
@@ -46,7 +57,7 @@ def _check_x(x: torch.Tensor) -> None:
 def _check_weights(weights: Sequence[torch.Tensor], x: torch.Tensor, stacked: bool) -> None:
     rank, need = (3, "3-D, (E, M, N)") if stacked else (2, "2-D, (M, N), in a list")
     first = weights[0]
-    cast = torch.is_autocast_enabled(x.device.type)
+    cast = autocast_to(x.device.type) is not None
     for weight in weights:
         if weight.ndim != rank:
             raise refuse("weight", f"of shape {tuple(weight.shape)}", need)

@@ -10,7 +10,7 @@ import torch
 from .. import _core
 from .._refusals import refuse
 from . import _main_grad, _operators
-from ._checks import check_layer
+from ._checks import autocast_to, check_layer
 from ._delay import DelayedGradients, Job, require_leaves
 from ._matmul import Matmul, bias_rows, grouped_matmul
 from ._tracing import is_recorded
@@ -67,9 +67,9 @@ def grouped_linear(
             derivatives raise in the backward pass that needs them.
     """
     weights = [weight] if isinstance(weight, torch.Tensor) else list(weight)
-    device_type = x.device.type if isinstance(x, torch.Tensor) else "cpu"
-    if torch.is_autocast_enabled(device_type):
-        x = x.to(torch.get_autocast_dtype(device_type))
+    cast = autocast_to(x.device.type) if isinstance(x, torch.Tensor) else None
+    if cast is not None:
+        x = x.to(cast)
     check_layer(x, weights, offsets, isinstance(weight, torch.Tensor), sm_limit)
     recorded = is_recorded(x, *weights)
     transposed = weights[0].stride(-1) != 1 and weights[0].stride(-2) == 1
@@ -158,7 +158,7 @@ def _product(
     if is_recorded(x, weight):
         y: torch.Tensor = torch.ops.wgrad.grouped_matmul(x, weight, offsets)
         return y
-    if not torch.is_autocast_enabled(x.device.type):
+    if autocast_to(x.device.type) is None:
         return grouped_matmul(x, weight, offsets)
     with torch.autocast(x.device.type, enabled=False):
         return grouped_matmul(x, weight, offsets)

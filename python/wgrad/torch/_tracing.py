@@ -9,11 +9,11 @@ _PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 def is_recorded(*tensors: torch.Tensor) -> bool:
     """Whether torch.compile, torch.export, make_fx, AOTAutograd or torch.jit.trace looks on, or a
-    tensor is of a subclass, such as a fake one, that only an operator can describe."""
+    tensor is fake, on the meta device, or of another subclass that only an operator can describe."""
     if torch.compiler.is_compiling() or is_traced():
         return True
     for tensor in tensors:
-        if type(tensor) not in _PLAIN:
+        if type(tensor) not in _PLAIN or tensor.is_meta:
             return True
     return False
 

@@ -7,6 +7,7 @@ import torch
 from torch._dynamo.testing import CompileCounterWithBackend
 from torch._functorch.aot_autograd import aot_export_module
 
+import wgrad
 import wgrad.torch as layers
 from layer_case import COUNTS, make
 from test_grouped_linear import LAYOUTS, gradient, layer_of
@@ -213,3 +214,40 @@ def test_ahead_of_time_export_of_forward_and_backward():
     case.dy = (2 * case.output()).to(torch.bfloat16)
     assert loss == (case.output() ** 2).sum()
     assert torch.equal(gradient_of_weight.double(), case.weight_gradient().bfloat16().double())
+
+
+def test_plain_calls_become_operators_of_the_graph():
+    """grouped_wgrad itself, into new, stacked and separate outputs, in one graph."""
+
+    def step(x, dy, offsets, out, parts):
+        fresh = wgrad.grouped_wgrad(x * 1, dy, offsets, out_dtype=torch.float32)
+        wgrad.grouped_wgrad(x, dy, offsets, out, accumulate=True)
+        wgrad.grouped_wgrad(x, dy, offsets, parts)
+        return fresh + wgrad.grouped_wgrad(x, dy, offsets, out, accumulate=True)
+
+    fast, counter = compiled(step)
+    for case in cases():
+        out = torch.ones(3, 16, 32)
+        parts = [torch.zeros(16, 32) for _ in range(3)]
+        want = case.weight_gradient()
+        got = fast(case.x, case.dy, case.offsets, out, parts)
+        assert torch.equal(out.double(), 2 * want + 1) and torch.equal(got.double(), 3 * want + 1)
+        assert torch.equal(torch.stack(parts).double(), want)
+    assert counter.frame_count == 1
+
+
+def test_what_no_operator_has_is_refused_under_compile():
+    case = make()
+    fast, _ = compiled(lambda x, dy, offsets: wgrad.grouped_wgrad(x, dy, offsets, backend="cpu"))
+    with pytest.raises(Exception, match="backend is given and torch records a graph"):
+        fast(case.x, case.dy, case.offsets)
+
+
+def test_block_scaled_calls_become_operators_of_the_graph():
+    ends = torch.tensor([32, 32, 64], dtype=torch.int32)
+    x, dy = (wgrad.quantize(torch.randn(64, rows), ends) for rows in (32, 64))
+    fast, counter = compiled(
+        lambda a, b, sfa, sfb: wgrad.grouped_wgrad(a, b, ends, x_scale=sfa, dy_scale=sfb) * 2
+    )
+    got = fast(x.elements, dy.elements, x.scales, dy.scales)
+    assert torch.equal(got, 2 * wgrad.grouped_wgrad(x, dy, ends)) and counter.frame_count == 1

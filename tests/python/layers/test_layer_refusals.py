@@ -109,3 +109,20 @@ def test_a_layer_of_nothing():
                         ("out_features", (1, 8, -8))):
         with pytest.raises(ValueError, match=f"{name} is {min(shape)}; it must be 1 or more"):
             layers.GroupedLinear(*shape)
+
+
+def test_f119_tensors_whose_memory_was_freed():
+    for name in ("x", "weight", "offsets"):
+        tensors = {"x": CASE.x, "weight": CASE.weight, "offsets": CASE.offsets}
+        freed = tensors[name].clone()
+        freed.untyped_storage().resize_(0)
+        with pytest.raises(ValueError, match=f"{name} is without memory; it must be a tensor whose"):
+            layers.grouped_linear(**{**tensors, name: freed})
+
+
+def test_shapes_alone_are_inferred_on_the_meta_device():
+    layer = layers.GroupedLinear(3, 16, 32, bias=True, device=META, dtype=torch.bfloat16)
+    x = CASE.x.to(META).requires_grad_()
+    y = layer(x, CASE.offsets.to(META))
+    y.sum().backward()
+    assert y.shape == (9, 32) and layer.weight.grad.is_meta and x.grad.shape == x.shape

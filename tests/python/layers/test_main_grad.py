@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 import torch
 from torch.utils.checkpoint import checkpoint
@@ -209,3 +211,36 @@ def test_forward_without_gradients_leaves_the_protocol_alone():
     with torch.no_grad():
         layer(case.x, case.offsets)
     assert layer.weight.grad_added_to_main_grad is False and not main_grad(layer).any()
+
+
+def test_a_hook_on_the_weight_itself_fires():
+    case = make()
+    layer = layer_of(case)
+    give_main_grads(layer)
+    seen = []
+    layer.weight.register_hook(lambda grad: seen.append(tuple(grad.shape)))
+    case.run(layer)
+    assert seen == [(3, 16, 32)]
+    assert torch.equal(main_grad(layer).double(), case.weight_gradient())
+
+
+def test_two_threads_with_layers_of_their_own():
+    failures = []
+
+    def work(seed):
+        try:
+            case = make(seed=seed)
+            layer = layer_of(case)
+            give_main_grads(layer)
+            for _ in range(20):
+                case.run(layer)
+            assert torch.equal(main_grad(layer).double(), 20 * case.weight_gradient())
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(10 * i,)) for i in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures, failures[0]
