@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -89,14 +90,12 @@ def grouped_wgrad(
         RuntimeError: no backend runs this problem on the tensors' device; a list of outputs while
             a CUDA graph is captured.
     """
-    given = locals()
+    given = locals()  # no function in here reads it: torch.compile follows no cell that is empty
     if isinstance(x, Quantized) or isinstance(dy, Quantized):
         given = given | unwrap(given)
     if is_traced(given["x"]):
         return recorders[0](given)
-    chosen = NATURAL.options(
-        given, lambda rest: _core.Call(_core.Api.NATURAL, rest, _packed(given))
-    )
+    chosen = NATURAL.options(given, functools.partial(_judged, given))
     if is_jax(given["x"]):
         return jax_front_end("eager").natural(given, chosen)
     try:
@@ -105,6 +104,11 @@ def grouped_wgrad(
         if all(reason.rule != "fp4-packing" for reason in error.reasons):
             raise
     return _run(_packed(given), chosen)
+
+
+def _judged(given: dict[str, Any], chosen: _core.Options) -> _core.Call:
+    """The call of these arguments under other options, for all that is wrong with it."""
+    return _core.Call(_core.Api.NATURAL, chosen, _packed(given))
 
 
 def _packed(given: dict[str, Any]) -> dict[str, Any]:
