@@ -12,6 +12,7 @@ constexpr int kEmulatedSms = 2;
 
 DeviceSpec emulated_device(int sms) {
   DeviceSpec device = gpu_by_name("sm90");
+  device.kind = DeviceKind::kEmulated;
   device.name = "emulated " + device.name;
   device.sm_count = sms > 0 ? sms : kEmulatedSms;
   return device;

@@ -36,7 +36,7 @@ void print_table(const std::vector<Row>& rows, std::ostream& out) {
 }
 
 std::string size_of(const DeviceSpec& device) {
-  const bool gpu = device.kind == DeviceKind::kCuda;
+  const bool gpu = device.kind != DeviceKind::kCpu;
   const int count = gpu ? device.sm_count : device.threads;
   return fmt::format("{} {}{}", count, gpu ? "SM" : "thread", count == 1 ? "" : "s");
 }

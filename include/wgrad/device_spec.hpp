@@ -7,14 +7,18 @@
 namespace wgrad {
 
 /// What computes.
-enum class DeviceKind : std::uint8_t { kCpu, kCuda };
+enum class DeviceKind : std::uint8_t {
+  kCpu,
+  kCuda,
+  kEmulated,  ///< a GPU that the CPU emulates, written by hand; its memory is the host's
+};
 
 /// Everything the planner may know of a device; no handles.
 struct DeviceSpec {
   DeviceKind kind = DeviceKind::kCpu;
-  std::string name;  ///< as the machine calls itself; an emulated GPU's begins with "emulated"
-  int arch = 0;      ///< CUDA compute capability times ten: 90, 100; 0 on a CPU
-  int sm_count = 0;  ///< multiprocessors
+  std::string name;             ///< as the machine calls itself
+  int arch = 0;                 ///< CUDA compute capability times ten: 90, 100; 0 on a CPU
+  int sm_count = 0;             ///< multiprocessors
   std::int64_t smem_bytes = 0;  ///< shared memory one CTA may use
   std::int64_t l2_bytes = 0;    ///< L2 cache: of the whole GPU, or of one core; 0: not known
   int threads = 1;              ///< CPU threads a run may use, 1 or more

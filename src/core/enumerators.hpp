@@ -30,7 +30,7 @@ constexpr ScalingMode last_of(ScalingMode) noexcept {
   return ScalingMode::kRceil;
 }
 constexpr DeviceKind last_of(DeviceKind) noexcept {
-  return DeviceKind::kCuda;
+  return DeviceKind::kEmulated;
 }
 
 /// Calls refuse(field, value, last) with both numbers where `value` has no name.

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "backends/emu_instances.hpp"
+#include "kernels/sm90/emulated_kernels.hpp"
 #include "support/check.hpp"
 #include "support/emulated_device.hpp"
 #include "support/random_case.hpp"
@@ -35,12 +35,12 @@ TEST(EmuBackend, ComputesOnlyWhenNamed) {
   EXPECT_TRUE(check_support(problem(c), emulated_sm90(), "emu").reasons.empty());
   EXPECT_NE(prepare(problem(c), emulated_sm90(), {.backend = "emu"}).plan().find("emulated sm90"),
             std::string::npos);
-  const std::string need =
-      "; it must be an SM 9.0 device written by hand whose name begins with 'emulated'";
+  const std::string need = "; it must be an emulated GPU, written by hand (DeviceKind::kEmulated)";
   DeviceSpec cpu = host_spec();
   cpu.name = "a CPU";
   EXPECT_EQ(sentences(check_support(problem(c), cpu, "emu").reasons), "device is 'a CPU'" + need);
   DeviceSpec real = emulated_sm90();
+  real.kind = DeviceKind::kCuda;
   real.name = "NVIDIA H200";
   EXPECT_EQ(sentences(check_support(problem(c), real, "emu").reasons),
             "device is 'NVIDIA H200'" + need);
@@ -51,7 +51,7 @@ TEST(EmuBackend, RefusesProblemsWithoutAKernel) {
   p.tiling = {128, 192, 2, 1};
   EXPECT_EQ(sentences(check_support(p, emulated_sm90(), "emu").reasons),
             "problem is a combination of types, majors and modes; it must be one of the " +
-                std::to_string(backends::emu_kernels().size()) +
+                std::to_string(kernels::sm90::emulated_kernels().size()) +
                 " that the emulator's kernels were compiled for");
 }
 

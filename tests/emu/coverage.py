@@ -11,7 +11,7 @@ import re
 import subprocess
 import sys
 
-UNITS = ["kernel_list.cpp", "emu_instances.cpp", "emu_traced_instances.cpp"]
+UNITS = ["kernel_list.cpp", "emulated_kernels.cpp", "emulated_traced_kernels.cpp"]
 ROOMS = re.compile(r"device/wgrad/(common|sm90|shared)/.*")
 
 

@@ -1,9 +1,10 @@
 // The list of bit_cases.hpp on the emulated machine.
 #include <stdexcept>
 
-#include "backends/emu_launch.hpp"
 #include "emu/bit_program.hpp"
 #include "emu/kernel_list.hpp"
+#include "emu/kernel_plan.hpp"
+#include "launch/emulated_launch.hpp"
 
 namespace {
 
@@ -13,11 +14,11 @@ using namespace wgrad::test;
 Bytes run_emulated(const KernelCase& k, const CaseData& data) {
   Instance instance(data, aligned(host_device()));
   shared::FaultRecord record{};
-  backends::EmuSettings settings;
-  settings.sm_count = k.sms;
-  settings.adversary.seed = k.seed;
-  const emu::Outcome outcome = backends::launch_emulated(kernels()[k.kernel], data.source.problem,
-                                                         instance.operands(), settings, record);
+  const kernels::sm90::CompiledKernel& kernel = kernels()[k.kernel];
+  const Problem& problem = data.source.problem;
+  const emu::Outcome outcome =
+      launch::launch_emulated(kernel.run, problem, plan_of(kernel.config, problem, k.sms),
+                              instance.operands(), {.adversary = {.seed = k.seed}}, record);
   if (outcome.fault) throw std::runtime_error(outcome.fault->text());
   return instance.output();
 }

@@ -14,9 +14,11 @@
 
 namespace wgrad::test {
 
-const std::vector<backends::EmuKernel>& kernels() {
-  static const std::vector<backends::EmuKernel> kOne = {
-      {kConfig, [](const shared::KernelParams& params) { ::wgrad_sm90(params); }}};
+const std::vector<kernels::sm90::CompiledKernel>& kernels() {
+  static const std::vector<kernels::sm90::CompiledKernel> kOne = {
+      {kConfig, [](const void* parameters) {
+         ::wgrad_sm90(*static_cast<const shared::KernelParams*>(parameters));
+       }}};
   return kOne;
 }
 

@@ -3,18 +3,18 @@
 
 #include <utility>
 
-#include "backends/emu_kernel_table.hpp"
 #include "emu/kernel_configs.hpp"
+#include "kernels/sm90/emulated_table.hpp"
 
 namespace wgrad::test {
 
-const std::vector<backends::EmuKernel>& kernels() {
+const std::vector<kernels::sm90::CompiledKernel>& kernels() {
 #ifdef WGRAD_ONLY_KERNEL
   static const auto kAll =
-      backends::compiled<kKernelConfigs>(std::index_sequence<WGRAD_ONLY_KERNEL>());
+      kernels::sm90::compiled<kKernelConfigs>(std::index_sequence<WGRAD_ONLY_KERNEL>());
 #else
-  static const auto kAll =
-      backends::compiled<kKernelConfigs>(std::make_index_sequence<std::size(kKernelConfigs)>());
+  static const auto kAll = kernels::sm90::compiled<kKernelConfigs>(
+      std::make_index_sequence<std::size(kKernelConfigs)>());
 #endif
   return kAll;
 }

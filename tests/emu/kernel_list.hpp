@@ -3,10 +3,10 @@
 
 #include <vector>
 
-#include "backends/emu_kernel.hpp"
+#include "kernels/sm90/emulated_kernel.hpp"
 
 namespace wgrad::test {
 
-const std::vector<backends::EmuKernel>& kernels();
+const std::vector<kernels::sm90::CompiledKernel>& kernels();
 
 }  // namespace wgrad::test

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "backends/emu_instances.hpp"
+#include "kernels/sm90/emulated_kernels.hpp"
 #include "support/check.hpp"
 #include "support/emulated_device.hpp"
 #include "support/refusal.hpp"
@@ -167,7 +167,7 @@ TEST(EmuTimeline, RefusesInWords) {
   EXPECT_EQ(refusal<RuntimeError>(
                 [&] { prepare(rare, emulated_sm90(2), {.backend = "emu", .trace = true}); }),
             "wgrad: problem is a combination of types, majors and modes; it must be one of the " +
-                std::to_string(backends::emu_traced_kernels().size()) +
+                std::to_string(kernels::sm90::emulated_traced_kernels().size()) +
                 " that the emulator's traced kernels were compiled for");
 }
 

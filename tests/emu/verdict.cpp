@@ -6,8 +6,9 @@
 #include <optional>
 #include <vector>
 
-#include "backends/emu_launch.hpp"
+#include "emu/kernel_plan.hpp"
 #include "emu/trace_check.hpp"
+#include "launch/emulated_launch.hpp"
 #include "support/instance.hpp"
 
 namespace wgrad::test {
@@ -97,9 +98,9 @@ Bytes wanted(const KernelCase& k, const CaseData& data) {
 }  // namespace
 
 Verdict verdict(const KernelCase& k) {
-  const backends::EmuKernel& kernel = kernels()[k.kernel];
+  const kernels::sm90::CompiledKernel& kernel = kernels()[k.kernel];
   const Case full = full_case(kernel.config, k);
-  if (!backends::serves(kernel.config, full.problem))
+  if (!kernels::sm90::computes(kernel.config, full.problem))
     return {"the kernel does not serve this case", {}};
   const CaseData data(full);
   Instance instance(data, host_device());
@@ -112,17 +113,16 @@ Verdict verdict(const KernelCase& k) {
   instance.operands().workspace_bytes =
       static_cast<std::int64_t>(trace.size() * sizeof(shared::TraceEvent));
   FaultRecord record{};
-  backends::EmuSettings settings;
-  settings.sm_count = k.sms;
-  settings.raster_m = k.raster_m;
+  const plan::Plan plan = plan_of(kernel.config, full.problem, k.sms, k.raster_m);
+  launch::EmulatedSettings settings;
   settings.claim_tiles = k.seed % 4 != 1;
   settings.adversary = {.seed = k.seed, .step_limit = 20'000'000};
   // A second launch behind it must leave the same.
   if (!kernel.config.accumulate && !kernel.config.trace && k.seed % 5 == 3) settings.launches = 2;
   const bool timed = kernel.config.trace && k.seed % 4 == 2;
   if (timed) settings.adversary.timing = emu::Timing::kModel;
-  const emu::Outcome outcome =
-      backends::launch_emulated(kernel, full.problem, instance.operands(), settings, record);
+  const emu::Outcome outcome = launch::launch_emulated(kernel.run, full.problem, plan,
+                                                       instance.operands(), settings, record);
   if (outcome.fault) return {outcome.fault->text(), outcome.stats};
   if (!as_expected(record, broken->expected)) {
     return {fmt::format("the kernel reports data fault {} of expert {}: {}, limit {}", record.kind,

@@ -7,7 +7,8 @@ namespace {
 
 constexpr shared::Config kConfig{.tile_n = 64, .stages = 2, .partial_columns = true};
 
-void run_wrong(const shared::KernelParams& params) {
+void run_wrong(const void* parameters) {
+  const auto& params = *static_cast<const shared::KernelParams*>(parameters);
   shared::KernelParams changed = params;
   if (params.tokens >= 40) --changed.experts;
   device::wgrad_sm90<kConfig>(changed);
@@ -15,8 +16,8 @@ void run_wrong(const shared::KernelParams& params) {
 
 }  // namespace
 
-const std::vector<backends::EmuKernel>& kernels() {
-  static const std::vector<backends::EmuKernel> kWrong = {{kConfig, &run_wrong}};
+const std::vector<kernels::sm90::CompiledKernel>& kernels() {
+  static const std::vector<kernels::sm90::CompiledKernel> kWrong = {{kConfig, &run_wrong}};
   return kWrong;
 }
 

@@ -7,6 +7,7 @@ namespace wgrad::test {
 
 inline DeviceSpec emulated_sm90(int sms = 4) {
   DeviceSpec spec = hopper();
+  spec.kind = DeviceKind::kEmulated;
   spec.name = "emulated SM90";
   spec.sm_count = sms;
   return spec;

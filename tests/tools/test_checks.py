@@ -25,7 +25,7 @@ def tree(tmp_path):
     write(tmp_path, "src/plan/plan.cpp", '#include "wgrad/problem.hpp"\n#include "core/log.hpp"\n')
     write(tmp_path, "src/jit/nvrtc.cpp", '#include "wgrad/sm90/config.hpp"\n')
     write(tmp_path, "emu/machine.hpp", '#include "wgrad/sm90/config.hpp"\n')
-    write(tmp_path, "src/backends/emu_backend.cpp", '#include "emu/machine.hpp"\n')
+    write(tmp_path, "src/launch/emulated_launch.cpp", '#include "emu/machine.hpp"\n')
     write(tmp_path, "cli/main.cpp", '#include <CLI/CLI.hpp>\n#include "wgrad/problem.hpp"\n')
     return tmp_path
 
@@ -47,7 +47,10 @@ def test_the_import_rule_accepts_a_good_tree(tree):
     ("include/wgrad/run.hpp", "<cuda.h>", "nothing foreign"),
     ("include/wgrad/run.hpp", '"core/log.hpp"', "public headers include public headers"),
     ("device/wgrad/common/tile.cuh", "<cuda_runtime.h>", "device/ includes only device/"),
-    ("src/launch/driver.cpp", '"emu/machine.hpp"', "only src/backends/emu_* sees emu/"),
+    ("src/launch/driver.cpp", '"emu/machine.hpp"', "only emulated* in src/launch and src/kernels sees emu/"),
+    ("src/backends/emu_backend.cpp", '"emu/machine.hpp"', "only emulated* in src/launch"),
+    ("src/api/precompile.cpp", '"kernels/sm90/config.hpp"', "a kernel family's folder is for families"),
+    ("src/kernels/search.cpp", '"kernels/sm90/config.hpp"', "a kernel family's folder is for families"),
     ("emu/machine.cpp", '"plan/plan.hpp"', "the emulated machine sees emu/ and device/ only"),
     ("python/bind/module.cpp", '"plan/plan.hpp"', "sees include/wgrad and src/call only"),
     ("src/call/call.cpp", '"core/log.hpp"', "src/call sees include/wgrad only"),

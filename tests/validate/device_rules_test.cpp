@@ -24,7 +24,7 @@ TEST(DeviceRules, NameWhatADeviceCannotHave) {
   EXPECT_EQ(said(),
             "sm_limit is -1; it must be 0 (no limit) or a positive number of multiprocessors");
   device.kind = DeviceKind(77);
-  EXPECT_EQ(said(), "kind is 77; it must be an enumerator, from 0 to 1");
+  EXPECT_EQ(said(), "kind is 77; it must be an enumerator, from 0 to 2");
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ int token_split(const Problem& problem, DeviceSpec device) {
 std::vector<Candidate> candidates(const Problem& p, const DeviceSpec& device) {
   std::vector<Candidate> out;
   if (!limits(p, device).empty()) return out;
-  const std::vector<shared::Config> configs = fitting_configs(p, device);
+  const std::vector<shared::Config> configs = offered_configs(p, device);
   const Problem ranked = with_tokens(p, kTypicalTokens);
   const auto has = [&](int split_k) {
     return std::any_of(configs.begin(), configs.end(),

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kernels/sm90/emulated_kernels.hpp"
 #include "wgrad/scale_layout.hpp"
 #include "wgrad/shared/tensor_map.hpp"
 #include "wgrad/sm90/smem.hpp"
@@ -126,6 +127,7 @@ int usable_sms(const DeviceSpec& device) {
 }
 
 shared::Sms sms_of(const DeviceSpec& device) {
+  if (device.kind == DeviceKind::kEmulated) return {std::min(usable_sms(device), kMostSms), 0};
   return shared::sms_of_device(std::min(device.sm_count, kMostSms),
                                std::min(usable_sms(device), kMostSms));
 }
@@ -137,9 +139,34 @@ bool fits(const shared::Config& c, const Problem& p, const DeviceSpec& device) {
 
 std::vector<shared::Config> fitting_configs(const Problem& p, const DeviceSpec& device) {
   std::vector<shared::Config> out = allowed_configs(p);
-  const auto too_large = [&](const shared::Config& c) { return !fits(c, p, device); };
-  out.erase(std::remove_if(out.begin(), out.end(), too_large), out.end());
+  std::erase_if(out, [&](const shared::Config& c) { return !fits(c, p, device); });
   return out;
+}
+
+bool computes(const shared::Config& c, const Problem& p) {
+  const shared::Config want = kernel_config(p, {c.tile_n, c.cluster_m, c.split_k, c.split});
+  const auto loads = [](shared::OperandLayout has, shared::OperandLayout wanted) {
+    return has == wanted || (has == shared::OperandLayout::kMnMajor && shared::is_mn_major(wanted));
+  };
+  return !p.scales && c.input == want.input && c.output == want.output && loads(c.a, want.a) &&
+         loads(c.b, want.b) && c.output_mode == want.output_mode &&
+         c.accumulate == want.accumulate && c.partial_columns >= want.partial_columns;
+}
+
+std::vector<shared::Config> compiled_configs(const std::vector<CompiledKernel>& kernels,
+                                             const Problem& p, const DeviceSpec& device) {
+  std::vector<shared::Config> out;
+  for (const CompiledKernel& kernel : kernels) {
+    const shared::Config& c = kernel.config;
+    const Choice choice = {c.tile_n, c.cluster_m, c.split_k, c.split};
+    if (tiling_allows(p.tiling, choice) && computes(c, p) && fits(c, p, device)) out.push_back(c);
+  }
+  return out;
+}
+
+std::vector<shared::Config> offered_configs(const Problem& p, const DeviceSpec& device) {
+  return device.kind == DeviceKind::kEmulated ? compiled_configs(emulated_kernels(), p, device)
+                                              : fitting_configs(p, device);
 }
 
 LaunchConfig launch_values(const shared::Config& c, const Problem& p, const DeviceSpec& device) {

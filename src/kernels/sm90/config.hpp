@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/sm90/emulated_kernel.hpp"
 #include "wgrad/device_spec.hpp"
 #include "wgrad/problem.hpp"
 #include "wgrad/shared/schedule.hpp"
@@ -52,6 +53,16 @@ shared::Sms sms_of(const DeviceSpec& device);
 bool fits(const shared::Config& config, const Problem& problem, const DeviceSpec& device);
 /// Of the allowed ones, those that `device` can run.
 std::vector<shared::Config> fitting_configs(const Problem& problem, const DeviceSpec& device);
+
+/// Whether a kernel of `config` computes `problem`: it may take more than the problem needs (any
+/// width of an MN-major operand, columns stored one by one).
+bool computes(const shared::Config& config, const Problem& problem);
+/// Of compiled kernels, those that compute the problem, that its tiling arguments allow and that
+/// `device` can run.
+std::vector<shared::Config> compiled_configs(const std::vector<CompiledKernel>& kernels,
+                                             const Problem& problem, const DeviceSpec& device);
+/// What the search chooses from: fitting ones; on an emulated device, compiled ones.
+std::vector<shared::Config> offered_configs(const Problem& problem, const DeviceSpec& device);
 
 /// Of a configuration that fits.
 LaunchConfig launch_values(const shared::Config& config, const Problem& problem,

@@ -8,6 +8,10 @@
 #include "kernels/sm90/limits.hpp"
 #include "kernels/sm90/source.hpp"
 #include "kernels/sm90/timeline.hpp"
+#include "kernels/sm90/traced.hpp"
+#ifdef WGRAD_WITH_EMU
+#include "kernels/sm90/emulated.hpp"
+#endif
 
 namespace wgrad::kernels::sm90 {
 namespace {
@@ -17,6 +21,12 @@ constexpr std::array kArchitectures = {Architecture{90, "Hopper"}};
 bool takes(const Problem& problem) {
   return !problem.scales;
 }
+
+#ifdef WGRAD_WITH_EMU
+constexpr const EmulatedFamily* kOnTheEmulator = &kEmulated;
+#else
+constexpr const EmulatedFamily* kOnTheEmulator = nullptr;
+#endif
 
 }  // namespace
 
@@ -30,6 +40,7 @@ const KernelFamily kFamily = {.name = "sm90",
                               .check_operands = check_operands,
                               .image = image,
                               .traced = traced,
-                              .read_trace = timeline};
+                              .read_trace = timeline,
+                              .emulated = kOnTheEmulator};
 
 }  // namespace wgrad::kernels::sm90

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "kernels/sm90/config.hpp"
+#include "kernels/sm90/emulated_kernels.hpp"
 #include "kernels/sm90/image.hpp"
 
 namespace wgrad::kernels::sm90 {
@@ -115,6 +116,11 @@ std::vector<Reason> limits(const Problem& p, const DeviceSpec& device) {
   Reasons out;
   check_sizes(out, p);
   check_configs(out, p, device);
+  if (out.empty() && offered_configs(p, device).empty()) {
+    refuse(out, "emu-kernel", "problem", "a combination of types, majors and modes",
+           fmt::format("one of the {} that the emulator's kernels were compiled for",
+                       emulated_kernels().size()));
+  }
   return out;
 }
 

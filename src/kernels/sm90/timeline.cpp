@@ -175,17 +175,6 @@ void to_microseconds_since_the_first(std::vector<TraceSpan>& spans) {
 
 }  // namespace
 
-plan::Plan traced(const Problem&, const plan::Plan& plan, const DeviceSpec&) {
-  LaunchConfig config = plan.config.as<LaunchConfig>();
-  config.kernel.trace = true;
-  plan::Plan out = plan;
-  out.config = config;
-  out.workspace = {{"trace", static_cast<std::int64_t>(shared::trace_bytes(
-                                 config.kernel, static_cast<shared::u32>(config.grid)))}};
-  out.summary += ", traced";
-  return out;
-}
-
 Timeline timeline(const plan::Plan& plan, std::span<const std::byte> whole) {
   const auto workspace =
       whole.subspan(static_cast<std::size_t>(plan::region_offset(plan, "trace")));

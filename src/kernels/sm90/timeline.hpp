@@ -5,14 +5,9 @@
 #include <span>
 
 #include "plan/plan.hpp"
-#include "wgrad/device_spec.hpp"
-#include "wgrad/problem.hpp"
 #include "wgrad/trace.hpp"
 
 namespace wgrad::kernels::sm90 {
-
-/// KernelFamily::traced.
-plan::Plan traced(const Problem& problem, const plan::Plan& plan, const DeviceSpec& device);
 
 /// KernelFamily::read_trace.
 Timeline timeline(const plan::Plan& plan, std::span<const std::byte> workspace);

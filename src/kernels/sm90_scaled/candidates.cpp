@@ -31,7 +31,7 @@ double predicted_ms(const shared::ScaledConfig& c, const Problem& p, const Devic
 std::vector<Candidate> candidates(const Problem& p, const DeviceSpec& device) {
   std::vector<Candidate> out;
   if (!limits(p, device).empty()) return out;
-  for (const shared::ScaledConfig& c : fitting_configs(p, device)) {
+  for (const shared::ScaledConfig& c : offered_configs(p, device)) {
     const LaunchConfig config = launch_values(c, p, device);
     const double ms = predicted_ms(c, p, device);
     out.push_back({.config = config,

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "kernels/sm90/config.hpp"
+#include "kernels/sm90_scaled/emulated_kernels.hpp"
 #include "wgrad/shared/schedule.hpp"
 #include "wgrad/sm90_scaled/smem.hpp"
 
@@ -97,6 +100,24 @@ bool fits(const ScaledConfig& c, const Problem& p, const DeviceSpec& device) {
 std::vector<ScaledConfig> fitting_configs(const Problem& p, const DeviceSpec& device) {
   std::vector<ScaledConfig> out = allowed_configs(p);
   std::erase_if(out, [&](const ScaledConfig& c) { return !fits(c, p, device); });
+  return out;
+}
+
+/// Do they differ in nothing that the problem asks for? Any kernel may store columns one by one.
+bool computes(const ScaledConfig& kernel, ScaledConfig wanted) {
+  if (kernel.partial_columns) wanted.partial_columns = true;
+  return same_fields(kernel, wanted, shared::FieldOrigin::kProblem);
+}
+
+std::vector<ScaledConfig> offered_configs(const Problem& p, const DeviceSpec& device) {
+  if (device.kind != DeviceKind::kEmulated) return fitting_configs(p, device);
+  const auto allowed = allowed_configs(p);
+  std::vector<ScaledConfig> out;
+  for (const CompiledKernel& kernel : emulated_kernels()) {
+    const bool any = std::any_of(allowed.begin(), allowed.end(),
+                                 [&](const ScaledConfig& c) { return computes(kernel.config, c); });
+    if (any && fits(kernel.config, p, device)) out.push_back(kernel.config);
+  }
   return out;
 }
 

@@ -34,6 +34,8 @@ std::vector<shared::ScaledConfig> allowed_configs(const Problem& problem);
 std::int64_t smem_bytes(const shared::ScaledConfig& config);
 bool fits(const shared::ScaledConfig& config, const Problem& problem, const DeviceSpec& device);
 std::vector<shared::ScaledConfig> fitting_configs(const Problem& problem, const DeviceSpec& device);
+/// What the search chooses from: fitting ones; on an emulated device, compiled ones.
+std::vector<shared::ScaledConfig> offered_configs(const Problem& problem, const DeviceSpec& device);
 
 /// Of a configuration that fits.
 LaunchConfig launch_values(const shared::ScaledConfig& config, const Problem& problem,

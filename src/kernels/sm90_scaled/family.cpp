@@ -7,6 +7,9 @@
 #include "kernels/sm90_scaled/limits.hpp"
 #include "kernels/sm90_scaled/source.hpp"
 #include "wgrad/errors.hpp"
+#ifdef WGRAD_WITH_EMU
+#include "kernels/sm90_scaled/emulated.hpp"
+#endif
 
 namespace wgrad::kernels::sm90_scaled {
 namespace {
@@ -21,6 +24,12 @@ plan::Plan traced(const Problem&, const plan::Plan&, const DeviceSpec&) {
   throw RuntimeError("wgrad: the problem is block-scaled; a traced run needs 16-bit operands");
 }
 
+#ifdef WGRAD_WITH_EMU
+constexpr const EmulatedFamily* kOnTheEmulator = &kEmulated;
+#else
+constexpr const EmulatedFamily* kOnTheEmulator = nullptr;
+#endif
+
 }  // namespace
 
 extern const KernelFamily kFamily;
@@ -32,6 +41,7 @@ const KernelFamily kFamily = {.name = "sm90_scaled",
                               .source = source_of,
                               .check_operands = check_operands,
                               .image = image,
-                              .traced = traced};
+                              .traced = traced,
+                              .emulated = kOnTheEmulator};
 
 }  // namespace wgrad::kernels::sm90_scaled

@@ -8,6 +8,7 @@
 
 #include "kernels/sm90/config.hpp"
 #include "kernels/sm90_scaled/config.hpp"
+#include "kernels/sm90_scaled/emulated_kernels.hpp"
 #include "validate/operand_rules.hpp"
 
 namespace wgrad::kernels::sm90_scaled {
@@ -106,6 +107,11 @@ std::vector<Reason> limits(const Problem& p, const DeviceSpec& device) {
   check_width(out, "n", p.b_major, p.n);
   check_pitch(out, p);
   check_configs(out, p, device);
+  if (out.empty() && offered_configs(p, device).empty()) {
+    refuse(out, "emu-kernel", "problem", "a combination of types, majors and modes",
+           fmt::format("one of the {} that the emulator's kernels were compiled for",
+                       emulated_kernels().size()));
+  }
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/sm90/config.hpp"
+#include "kernels/sm90/traced.hpp"
 #include "wgrad/shared/trace.hpp"
 
 namespace wgrad::kernels::sm90 {

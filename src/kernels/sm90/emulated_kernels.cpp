@@ -1,13 +1,13 @@
 // A fixed list of small configurations, compiled for the emulated machine. Every kernel here can
 // store partial columns, and kMnMajor loads any extent, so that one kernel serves many problems.
-#include "backends/emu_instances.hpp"
+#include "kernels/sm90/emulated_kernels.hpp"
 
 #include <array>
 #include <utility>
 
-#include "backends/emu_kernel_table.hpp"
+#include "kernels/sm90/emulated_table.hpp"
 
-namespace wgrad::backends {
+namespace wgrad::kernels::sm90 {
 namespace {
 
 using shared::Config;
@@ -95,9 +95,10 @@ constexpr std::array<Config, kCount> kConfigs = all_configs(std::make_index_sequ
 
 }  // namespace
 
-const std::vector<EmuKernel>& emu_kernels() {
-  static const std::vector<EmuKernel> kAll = compiled<kConfigs>(std::make_index_sequence<kCount>());
+const std::vector<CompiledKernel>& emulated_kernels() {
+  static const std::vector<CompiledKernel> kAll =
+      compiled<kConfigs>(std::make_index_sequence<kCount>());
   return kAll;
 }
 
-}  // namespace wgrad::backends
+}  // namespace wgrad::kernels::sm90

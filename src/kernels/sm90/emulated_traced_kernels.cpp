@@ -3,10 +3,10 @@
 #include <array>
 #include <utility>
 
-#include "backends/emu_instances.hpp"
-#include "backends/emu_kernel_table.hpp"
+#include "kernels/sm90/emulated_kernels.hpp"
+#include "kernels/sm90/emulated_table.hpp"
 
-namespace wgrad::backends {
+namespace wgrad::kernels::sm90 {
 namespace {
 
 using shared::Config;
@@ -17,7 +17,7 @@ using shared::WarpgroupSplit;
 constexpr OperandLayout kK = OperandLayout::kKMajor;
 constexpr OperandLayout kRagged = OperandLayout::kKMajorRagged;
 
-/// What kernels/sm90/config.cpp makes of a tile.
+/// What config.cpp makes of a tile.
 constexpr Config traced(Config c) {
   c.tile_k = shared::is_mn_major(c.a) && shared::is_mn_major(c.b) ? 32 : 64;
   c.ring_slots = c.tile_n == 256 ? 2 : c.tile_n == 128 ? 3 : 4;
@@ -58,10 +58,10 @@ constexpr std::array kConfigs = {
 
 }  // namespace
 
-const std::vector<EmuKernel>& emu_traced_kernels() {
-  static const std::vector<EmuKernel> kAll =
+const std::vector<CompiledKernel>& emulated_traced_kernels() {
+  static const std::vector<CompiledKernel> kAll =
       compiled<kConfigs>(std::make_index_sequence<kConfigs.size()>());
   return kAll;
 }
 
-}  // namespace wgrad::backends
+}  // namespace wgrad::kernels::sm90

@@ -1,12 +1,12 @@
-// The kernels for block-scaled operands that the emu backend was built with: small stages and
-// tiles, every format, both ways to decode A, every layout of codes and scale factors.
+// The kernels for block-scaled operands that the library has for the emulated machine: small stages
+// and tiles, every format, both ways to decode A, every layout of codes and scale factors.
 #include <array>
 #include <utility>
 
-#include "backends/emu_scaled_kernel.hpp"
+#include "kernels/sm90_scaled/emulated_kernels.hpp"
 #include "wgrad/sm90_scaled/wgrad_sm90_scaled.cuh"
 
-namespace wgrad::backends {
+namespace wgrad::kernels::sm90_scaled {
 namespace {
 
 using shared::ElementType;
@@ -81,21 +81,22 @@ constexpr std::array kConfigs = {
 };
 
 template <std::size_t kIndex>
-void run_kernel(const shared::ScaledParams& params) {
-  device::wgrad_sm90_scaled<kConfigs[kIndex]>(params);
+void run_kernel(const void* parameters) {
+  device::wgrad_sm90_scaled<kConfigs[kIndex]>(
+      *static_cast<const shared::ScaledParams*>(parameters));
 }
 
 template <std::size_t... kIndex>
-std::vector<ScaledEmuKernel> compiled(std::index_sequence<kIndex...>) {
-  return {ScaledEmuKernel{kConfigs[kIndex], &run_kernel<kIndex>}...};
+std::vector<CompiledKernel> compiled(std::index_sequence<kIndex...>) {
+  return {CompiledKernel{kConfigs[kIndex], &run_kernel<kIndex>}...};
 }
 
 }  // namespace
 
-const std::vector<ScaledEmuKernel>& emu_scaled_kernels() {
-  static const std::vector<ScaledEmuKernel> kAll =
+const std::vector<CompiledKernel>& emulated_kernels() {
+  static const std::vector<CompiledKernel> kAll =
       compiled(std::make_index_sequence<kConfigs.size()>());
   return kAll;
 }
 
-}  // namespace wgrad::backends
+}  // namespace wgrad::kernels::sm90_scaled

@@ -2,14 +2,13 @@
 // own OutputMode and InputType.
 #pragma once
 
-#include "wgrad/shared/params.hpp"
 #include "wgrad/sm90/config.hpp"
 
-namespace wgrad::backends {
+namespace wgrad::kernels::sm90 {
 
-struct EmuKernel {
+struct CompiledKernel {
   shared::Config config;  ///< fixed at compile time
-  void (*run)(const shared::KernelParams&) = nullptr;
+  void (*run)(const void* parameters) = nullptr;
 };
 
-}  // namespace wgrad::backends
+}  // namespace wgrad::kernels::sm90

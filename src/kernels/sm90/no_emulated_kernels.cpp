@@ -1,0 +1,15 @@
+// For builds without the emulated machine.
+#include "kernels/sm90/emulated_kernels.hpp"
+
+namespace wgrad::kernels::sm90 {
+
+const std::vector<CompiledKernel>& emulated_kernels() {
+  static const std::vector<CompiledKernel> kNone;
+  return kNone;
+}
+
+const std::vector<CompiledKernel>& emulated_traced_kernels() {
+  return emulated_kernels();
+}
+
+}  // namespace wgrad::kernels::sm90

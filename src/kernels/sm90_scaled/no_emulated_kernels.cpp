@@ -1,0 +1,11 @@
+// For builds without the emulated machine.
+#include "kernels/sm90_scaled/emulated_kernels.hpp"
+
+namespace wgrad::kernels::sm90_scaled {
+
+const std::vector<CompiledKernel>& emulated_kernels() {
+  static const std::vector<CompiledKernel> kNone;
+  return kNone;
+}
+
+}  // namespace wgrad::kernels::sm90_scaled
