@@ -14,7 +14,7 @@ using namespace wgrad::test;
 Bytes run_emulated(const KernelCase& k, const CaseData& data) {
   Instance instance(data, aligned(host_device()));
   shared::FaultRecord record{};
-  const kernels::sm90::CompiledKernel& kernel = kernels()[k.kernel];
+  const wgrad::kernels::sm90::CompiledKernel& kernel = test::kernels()[k.kernel];
   const Problem& problem = data.source.problem;
   const emu::Outcome outcome =
       launch::launch_emulated(kernel.run, problem, plan_of(kernel.config, problem, k.sms),

@@ -27,8 +27,8 @@ constexpr Config traced(Config c) {
 }
 
 constexpr std::array kConfigs = {
-    // MN-major, 512 columns (narrow last ones of 128) and 4096 (of 64).
-    traced({.tile_n = 192, .tail_n = 128, .split = WarpgroupSplit::kTiles}),
+    // MN-major, whole tiles of 256 columns; narrow last ones of 64 and 128.
+    traced({}),
     traced({.tile_n = 192, .tail_n = 64, .split = WarpgroupSplit::kTiles}),
     traced({.tile_n = 192,
             .tail_n = 64,
@@ -37,6 +37,7 @@ constexpr std::array kConfigs = {
             .split = WarpgroupSplit::kTiles}),
     traced({.tile_n = 192,
             .tail_n = 128,
+            .cluster_m = 2,
             .output = OutputType::kFp32,
             .accumulate = true,
             .split = WarpgroupSplit::kTiles}),
