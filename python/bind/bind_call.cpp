@@ -34,7 +34,8 @@ Compiled compile(const Described& described, Api api, int candidate) {
 
 void run(const Compiled& self, const nb::dict& given, Api api) {
   const bool pointers = self.described.form == OutputForm::kPointers;
-  Request(api, self.described.options, given, pointers, &self.op->contract().problem).run(*self.op);
+  Request(api, self.described.options, given, pointers, true, &self.op->contract().problem)
+      .run(*self.op);
 }
 
 nb::tuple wgrad_shape(const Problem& p) {
@@ -97,11 +98,13 @@ void bind_contract(nb::module_& module) {
 
 void bind_request(nb::module_& module) {
   nb::class_<Request>(module, "Call", "The tensors of one call, read once.")
-      .def(nb::init<Api, const Options&, const nb::dict&, std::optional<bool>>(), nb::arg("api"),
-           nb::arg("options"), nb::arg("given"), nb::arg("pointers") = nb::none(),
+      .def(nb::init<Api, const Options&, const nb::dict&, std::optional<bool>, bool>(),
+           nb::arg("api"), nb::arg("options"), nb::arg("given"), nb::arg("pointers") = nb::none(),
+           nb::arg("holds_data") = true,
            "given: arguments by the names that the functions of `api` have for them; what is not "
            "there is None. pointers: whether the results go through addresses; None: where some "
-           "are given.\n\nRaises ValueError for tensors that do not fit together, and for no "
+           "are given. holds_data: whether values of the tensors may be judged.\n\nRaises "
+           "ValueError for tensors that do not fit together, and for no "
            "stream.")
       .def_prop_ro(
           "key", [](const Request& r) { return as_bytes(call::key_of(r.call())); },

@@ -18,7 +18,7 @@ call::OutputForm form_of(bool pointers) {
 }  // namespace
 
 Request::Request(call::Api api, call::Options options, const nb::dict& given,
-                 std::optional<bool> pointers, const Problem* compiled)
+                 std::optional<bool> pointers, bool holds_data, const Problem* compiled)
     : api_(api),
       options_(std::move(options)),
       objects_(objects_of(api, given)),
@@ -30,7 +30,7 @@ Request::Request(call::Api api, call::Options options, const nb::dict& given,
     if (compiled != nullptr) call::collect(reasons, [&] { call::need_output(form_, tensors); });
     bool whole = false;
     call::collect(reasons, [&] {
-      call_ = call::read_call(tensors, options_, {api_, form_, compiled});
+      call_ = call::read_call(tensors, options_, {api_, form_, compiled, holds_data});
       whole = true;
     });
     void* stream = nullptr;

@@ -21,10 +21,12 @@ struct Described {
 class Request {
  public:
   /// Of the arguments of a function. `pointers`: whether the results go through addresses; nullopt:
-  /// where addresses, or a list of outputs, are given. `compiled`: of the operator that shall run
-  /// it. Throws ValueError, in the words of `api`, for what does not fit together.
+  /// where addresses, or a list of outputs, are given. `holds_data`: as call::Reading. `compiled`:
+  /// of the operator that shall run it. Throws ValueError, in the words of `api`, for what does not
+  /// fit together.
   Request(call::Api api, call::Options options, const nanobind::dict& given,
-          std::optional<bool> pointers = {}, const Problem* compiled = nullptr);
+          std::optional<bool> pointers = {}, bool holds_data = true,
+          const Problem* compiled = nullptr);
 
   call::Api api() const noexcept { return api_; }
   call::OutputForm form() const noexcept { return form_; }

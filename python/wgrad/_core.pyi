@@ -228,7 +228,12 @@ def workspace_bytes(experts: int, pointers: bool) -> int: ...
 
 class Call:
     def __init__(
-        self, api: Api, options: Options, given: dict[str, Any], pointers: bool | None = ...
+        self,
+        api: Api,
+        options: Options,
+        given: dict[str, Any],
+        pointers: bool | None = ...,
+        holds_data: bool = ...,
     ) -> None: ...
     @property
     def key(self) -> bytes: ...

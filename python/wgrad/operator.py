@@ -302,7 +302,8 @@ class GroupedGemmWgrad:
 def _contract(given: dict[str, Any], chosen: _core.Options, pointers: bool) -> _core.Contract:
     """The contract of samples, or what stands for it where they are JAX arrays."""
     if not is_jax(given["sample_a"]):
-        return _core.Call(_core.Api.SAMPLE, chosen, given, pointers).contract()
+        call = _core.Call(_core.Api.SAMPLE, chosen, given, pointers, holds_data=False)
+        return call.contract()
     made: _core.Contract = jax_front_end("operator").Contract(given, chosen, pointers)
     return made
 

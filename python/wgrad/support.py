@@ -116,6 +116,6 @@ def _sample(*args: Any, **kwargs: Any) -> _core.Contract:
     given.update(x=packed(given["x"]), dy=packed(given["dy"]))
 
     def read(chosen: _core.Options) -> _core.Contract:
-        return _core.Call(_core.Api.NATURAL, chosen, given).contract()
+        return _core.Call(_core.Api.NATURAL, chosen, given, holds_data=False).contract()
 
     return read(NATURAL.options(given, read))

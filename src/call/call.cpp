@@ -125,7 +125,7 @@ void fill_in_unknown(Call& call, const Known& known) {
 Support check_host_data(const Call& call, const Reasons& said) {
   const Operands& o = call.operands;
   const auto readable = [&](const void* data, const char* field) {
-    return call.place.kind == DeviceKind::kCpu && data != nullptr &&
+    return call.holds_data && call.place.kind == DeviceKind::kCpu && data != nullptr &&
            std::none_of(said.begin(), said.end(),
                         [&](const Reason& r) { return subject(r) == field || r.rule == "extent"; });
   };
@@ -178,6 +178,7 @@ Call read_call(const Tensors& tensors, const Options& options, const Reading& re
   CallBuilder builder{tensors, options, reading};
   builder.call.place = tensors.a.place;
   builder.call.operands.device = tensors.a.place.ordinal;
+  builder.call.holds_data = reading.holds_data;
   read_operands(builder);
   read_offsets(builder);
   read_options(builder);

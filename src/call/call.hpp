@@ -41,6 +41,9 @@ struct Reading {
   /// open, the major of an operand with an extent of 0 or 1, the dtype behind a table of addresses
   /// and the tokens a scale factor covers.
   const Problem* compiled = nullptr;
+  /// Whether the tensors hold what they will when the call runs. Samples, and what stands for
+  /// arrays that are not there yet, tell shapes alone: no value of theirs is judged.
+  bool holds_data = true;
 };
 
 struct Call {
@@ -50,6 +53,7 @@ struct Call {
   Preparation preparation;
   bool a_open = false;  ///< A's major could as well be the other: no token, or one
   bool b_open = false;
+  bool holds_data = true;               ///< as Reading says
   std::vector<std::int64_t> addresses;  ///< host table behind operands.wgrad_ptrs, of `outputs`
 };
 

@@ -273,3 +273,21 @@ def test_the_experimental_note_is_logged_once(caplog):
     assert [r.message for r in caplog.records if r.name == "GroupedGemmWgradSm100"] == [
         "GroupedGemmWgradSm100 is an experimental API"
     ]
+
+
+def test_values_of_samples_are_not_judged():
+    """Samples tell shapes: their offsets may hold anything, whatever else is refused of them."""
+    a, b = np.ones((64, 8), np.float16), np.ones((9, 32), np.float16)
+    offsets = np.array([2**30, -7], np.int32)
+    operator = wgrad.GroupedGemmWgrad(
+        a, b, None, None, offsets, num_experts=2, wgrad_shape=(64, 32), wgrad_dtype="float32"
+    )
+    with pytest.raises(ValueError) as caught:
+        operator.check_support()
+    assert [reason.field for reason in caught.value.reasons] == ["sample_b"]
+    with pytest.raises(ValueError) as caught:
+        wgrad.support(a.T, b, offsets)
+    assert [reason.field for reason in caught.value.reasons] == ["dy"]
+    with pytest.raises(ValueError) as caught:
+        wgrad.grouped_wgrad(a.T, b, offsets)
+    assert {reason.field for reason in caught.value.reasons} == {"dy", "offsets[0]", "offsets[1]"}

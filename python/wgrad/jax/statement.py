@@ -100,7 +100,7 @@ def checked(
         RuntimeError: the platform that JAX uses lacks what it takes.
     """
     given = {_core.argument(api, field): tensor for field, tensor in tensors.items()}
-    contract = _core.Call(api, options, given, pointers).contract()
+    contract = _core.Call(api, options, given, pointers, holds_data=False).contract()
     _require(contract, api)
     fields = _fields(contract.problem)
     fields["backend"] = chosen.get("backend") or ""
