@@ -16,13 +16,27 @@ struct TileSource {
   const Cta<kConfig>& cta;
   ClusterClaims<kConfig> cluster;
   u32 next;  // dealt out in turn
+  u32 ahead = 0;
+  bool has_ahead = false;
 
   WGRAD_DEVICE explicit TileSource(const Cta<kConfig>& c)
       : cta(c), cluster{c.smem}, next(c.cluster) {}
 
   WGRAD_DEVICE bool claims() const { return claims_tiles(kConfig) && cta.params.claims != 0; }
 
-  WGRAD_DEVICE u32 claim() const { return arch::add_global_u32(cta.params.claims, 1); }
+  WGRAD_DEVICE u32 claim() {
+    if (!has_ahead) return arch::add_global_u32(cta.params.claims, 1);
+    has_ahead = false;
+    return ahead;
+  }
+
+  // Asks for the next tile while this one is looked up: with few tokens the answers' latencies, one
+  // after the other, would be longer than a tile.
+  WGRAD_DEVICE void claim_ahead() {
+    if (!claims() || (kTogether && cta.rank != 0)) return;
+    ahead = arch::add_global_u32(cta.params.claims, 1);
+    has_ahead = true;
+  }
 
   // tile_count or more: there are no more.
   WGRAD_DEVICE u32 take() {
@@ -39,8 +53,10 @@ struct TileSource {
   // After the last take: the last CTA, or cluster, of all clears the counters for the next launch.
   WGRAD_DEVICE void leave() const {
     if (!claims() || (kTogether && cta.rank != 0)) return;
-    // Whoever comes last has seen that all others had their last answers.
-    if (arch::add_global_u32(cta.params.claims + 4, 1) != cta.cluster_count - 1) return;
+    // Whoever comes last has seen that all others had their last answers; this one's too, of which
+    // no tile has such a number.
+    const u32 one = has_ahead && ahead == ~0u ? 2 : 1;
+    if (arch::add_global_u32(cta.params.claims + 4, one) != cta.cluster_count - 1) return;
     arch::store_global_i64(cta.params.claims, 0);
   }
 };
@@ -53,7 +69,7 @@ struct Scheduler {
   TileSource<kConfig> source;
   WorkQueue<kConfig> queue;
   u32 position = 0;
-  i32 last_blocks = 0;  // of the tile pushed last
+  i32 last_blocks = kLongTile;  // of the tile pushed last
   arch::Chunk extra{};
 
   WGRAD_DEVICE explicit Scheduler(const Cta<kConfig>& c) : cta(c), source(c), queue{c.smem} {}
@@ -102,6 +118,7 @@ struct Scheduler {
     const u32 tiles = tile_count(cta.grid);
     wait_before_claim();
     for (u32 index = source.take(); index < tiles; index = source.take()) {
+      if (last_blocks < kLongTile) source.claim_ahead();
       if (look_up(index, w)) {
         take_share(w);
         queue.push(w, extra);

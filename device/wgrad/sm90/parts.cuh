@@ -5,11 +5,11 @@
 // The parts lie in the operand stages: these are worth more in the main loop than loads for the
 // next tile would be while parts are exchanged.
 //
-//   room: completes when no other CTA has a use for its stages. One arrival of each thread there.
+//   room: completes when no other CTA has a use for its stages. One arrival of each warp there.
 //
-//   full: completes when the parts of all other CTAs are there. One arrival of each thread there.
+//   full: completes when the parts of all other CTAs are there. One arrival of each warp there.
 //
-//   read: completes when this CTA's parts are read. One arrival of each math thread. As many of
+//   read: completes when this CTA's parts are read. One arrival of each math warp. As many of
 //   them as the queue has entries: tiles without k blocks need no producer, who may be that late.
 #pragma once
 
@@ -53,10 +53,10 @@ struct Parts {
   // One thread, before any other use.
   WGRAD_DEVICE void init() const {
     if constexpr (kShared) {
-      arch::barrier_init(full(), (kCtas - 1) * 32);
-      arch::barrier_init(room(), (kCtas - 1) * 32);
+      arch::barrier_init(full(), kCtas - 1);
+      arch::barrier_init(room(), kCtas - 1);
       if (warp < kWorkSlots)
-        arch::barrier_init(base + kSmem.parts_read + warp * kBarrierBytes, kMathThreads);
+        arch::barrier_init(base + kSmem.parts_read + warp * kBarrierBytes, kMathThreads / 32);
     }
   }
 
@@ -66,11 +66,13 @@ struct Parts {
     return !kShared || (box >= first_own() && box < first_own() + i32(kOwn));
   }
 
+  // All lanes, for all that they have done: each other CTA hears of it from a lane of its own. An
+  // arrival of every lane there took most of the exchange's time (docs/notes, arrivals of a warp).
   WGRAD_DEVICE void arrive_at_the_others(u32 barrier) const {
-#pragma unroll
-    for (u32 cta = 0; cta < kCtas; ++cta) {
-      if (cta != rank) arch::barrier_arrive_release_cluster(arch::map_to_rank(barrier, cta));
-    }
+    arch::warp_sync();
+    const u32 lane = arch::lane_index();
+    if (lane < kCtas && lane != rank)
+      arch::barrier_arrive_release_cluster(arch::map_to_rank(barrier, lane));
   }
 
   template <u32 kBox, u32 kCount>
@@ -137,7 +139,8 @@ struct Parts {
                [&] { arch::barrier_wait_acquire_cluster(full(), parity()); });
     add<0>(d, boxes);
     arch::fence_async_shared();
-    arch::barrier_arrive(read());
+    arch::warp_sync();
+    if (arch::lane_index() == 0) arch::barrier_arrive(read());
     ++tile;
   }
 

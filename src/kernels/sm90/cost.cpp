@@ -19,36 +19,37 @@ constexpr double kClock = 1.83e9;            // Hz
 constexpr double kFlops = 4096;              // dense 16-bit tensor core
 constexpr double kSharedBytes = 128;         // wgmma reads of shared memory
 constexpr double kCopyBytes = 62;            // copy engine from L2
-constexpr double kSplitCopyBytes = 59.8;     // the same, when all multiprocessors load other tokens
+constexpr double kSplitCopyBytes = 59.2;     // the same, when all multiprocessors load other tokens
 constexpr double kMisalignedCopyBytes = 28;  // the same, K-major boxes off the 128-byte grid
 constexpr double kLoaderBytes = 10;          // ordinary loads of ragged K-major operands
-constexpr double kStoreBytes = 30.5;         // tile to L2
+constexpr double kStoreBytes = 34;           // tile to L2
 constexpr double kMemoryBytesPerSecond = 4.07e12;  // whole device, H200
 constexpr double kLaunchSeconds = 4e-6;
 // What an MN-major row costs whose pitch is no multiple of 128, 64 or 32 bytes; boxes of 64 columns
 // instead of whole tiles; the half of a row that a pair shares.
 constexpr double kPitch64 = 1.24;
 constexpr double kPitch32 = 1.34;
-constexpr double kPitch16 = 1.77;
-constexpr double kNarrowBoxes = 1.077;
-constexpr double kSharedHalf = 0.8;
+constexpr double kPitch16 = 1.78;
+constexpr double kNarrowBoxes = 1.078;
+constexpr double kSharedHalf = 0.77;
 // Narrow tiles, and narrow last ones of a row, leave gaps between their wgmmas.
 constexpr double kGaps64 = 1.8;
 constexpr double kGaps128 = 1.03;
 // Clocks of a tile beside its tokens and its stores.
-constexpr double kClusterClocks = 278;
-constexpr double kPingpongClocks = 783;
-constexpr double kCooperativeClocks = 304;
+constexpr double kClusterClocks = 197;
+constexpr double kClaimClocks = 4900;  // from one claim of a cluster to its next
+constexpr double kPingpongClocks = 733;
+constexpr double kCooperativeClocks = 371;
 // Share of the shorter of two activities that its overlap with the longer one does not hide.
 constexpr double kFeedLoss = 0.25;  // operand loads behind wgmma
 constexpr double kEpilogueLoss =
-    0.355;                            // of a cooperative epilogue: its stores overlap what follows
+    0.305;                            // of a cooperative epilogue: its stores overlap what follows
 constexpr double kMemoryLoss = 0.26;  // device memory behind everything: they share the power
-constexpr double kClusterLoss = 1.046;  // of clusters: they come free together
+constexpr double kClusterLoss = 1.043;  // of clusters: they come free together
 // Parts of a tile that CTAs of a cluster send to each other.
-constexpr double kPartBytes = 5.8;    // a multiprocessor sends to others, a clock
-constexpr double kPartClocks = 7900;  // barriers, filling the pipe, for each doubling of the split
-constexpr double kHotWeight = 0.1;    // of problems of which one expert has most of the tokens
+constexpr double kPartBytes = 4.8;    // a multiprocessor sends to others, a clock
+constexpr double kPartClocks = 9200;  // barriers, filling the pipe, for each doubling of the split
+constexpr double kHotWeight = 0.3;    // of problems of which one expert has most of the tokens
 
 double overlapped(double a, double b, double loss) {
   return std::max(a, b) + loss * std::min(a, b);
@@ -130,9 +131,10 @@ double tile_clocks(const shared::Config& c, const Problem& p, double width, doub
   const double loop = k * overlapped(token.multiply, token.feed, kFeedLoss) +
                       (shared::cluster_ctas(c) > 1 ? kClusterClocks : 0);
   const double epilogue = epilogue_clocks(c, width);
-  return c.split == shared::WarpgroupSplit::kTiles
-             ? std::max(loop, epilogue + kPingpongClocks)
-             : loop + kCooperativeClocks + kEpilogueLoss * epilogue;
+  const double clocks = c.split == shared::WarpgroupSplit::kTiles
+                            ? std::max(loop, epilogue + kPingpongClocks)
+                            : loop + kCooperativeClocks + kEpilogueLoss * epilogue;
+  return shared::cluster_ctas(c) > 1 ? std::max(clocks, kClaimClocks) : clocks;
 }
 
 /// Inputs once, outputs once, or twice where they are added to.

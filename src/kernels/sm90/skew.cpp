@@ -10,7 +10,7 @@ namespace {
 constexpr double kJitterRange = 0.3;
 constexpr double kHotFactor = 4;  // times the number of experts: bench/shapes.py
 constexpr double kCountedTiles = 512;
-constexpr double kTailTiles = 0.35;  // that the last CTA is behind the average one
+constexpr double kTailTiles = 0.28;  // that the last CTA is behind the average one
 
 double weight(std::int64_t expert, std::int64_t experts, Skew skew) {
   if (skew == Skew::kHot) return expert == 0 ? kHotFactor * static_cast<double>(experts) : 1;
@@ -48,7 +48,7 @@ double estimated(const std::vector<double>& shares, double experts, const TileCo
     const TileTimes t = times(share / alike);
     work += alike * tiles.rows * ((tiles.columns - 1) * t.whole + t.last);
     before += alike * each;
-    longest = std::max(longest, std::floor(before / tiles.at_once) * t.whole);
+    longest = std::max(longest, std::ceil(before / tiles.at_once) * t.whole);
   }
   return std::max(work / tiles.at_once + kTailTiles * times(1 / experts).whole, longest);
 }
