@@ -16,6 +16,9 @@ namespace {
 // mean (docs/notes, a model fitted to every candidate).
 constexpr std::int64_t kTypicalTokens = 2048;
 constexpr std::int64_t kSplitTokens = 8192;  // where the tokens are worth sharing
+// Weight of problems of which one expert has most of the tokens. Few tiles suffer most from it.
+constexpr double kHotWeight = 0.1;
+constexpr double kSplitHotWeight = 0.3;
 
 Problem with_tokens(Problem p, std::int64_t of_an_expert) {
   p.tokens = p.experts * of_an_expert;
@@ -39,7 +42,7 @@ int token_split(const Problem& problem, DeviceSpec device) {
   double least = std::numeric_limits<double>::infinity();
   for (const shared::Config& c : fitting_configs(p, device)) {
     if (!may_split(c, p, device)) continue;
-    const double ms = ranked_ms(c, p, device);
+    const double ms = ranked_ms(c, p, device, kSplitHotWeight);
     if (ms >= least) continue;
     least = ms;
     split = c.split_k;
@@ -66,7 +69,7 @@ std::vector<Candidate> candidates(const Problem& p, const DeviceSpec& device) {
                    .predicted_ms = predicted.ms,
                    .bound = name(predicted.bound),
                    .rank = c.split_k != split ? 1 : 0,
-                   .cost = ranked_ms(c, ranked, device)});
+                   .cost = ranked_ms(c, ranked, device, kHotWeight)});
   }
   return out;
 }

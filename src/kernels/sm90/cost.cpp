@@ -49,7 +49,6 @@ constexpr double kClusterLoss = 1.043;  // of clusters: they come free together
 // Parts of a tile that CTAs of a cluster send to each other.
 constexpr double kPartBytes = 4.8;    // a multiprocessor sends to others, a clock
 constexpr double kPartClocks = 9200;  // barriers, filling the pipe, for each doubling of the split
-constexpr double kHotWeight = 0.3;    // of problems of which one expert has most of the tokens
 
 double overlapped(double a, double b, double loss) {
   return std::max(a, b) + loss * std::min(a, b);
@@ -102,7 +101,7 @@ struct TokenClocks {
 /// are filled with zeros as fast as others are read.
 TokenClocks token_clocks(const shared::Config& c, const Problem& p, double width, double busy) {
   const double m = c.tile_m;
-  const double row = shared::bits_of(c.input) / 8;
+  const double row = shared::bits_of(c.input) / 8.0;
   const double bands = m / shared::kWarpgroupRows;
   const double read = bands * (shared::kWarpgroupRows + width) * row;
   const double gaps = width <= 64 ? kGaps64 : width <= 128 ? kGaps128 : 1;
@@ -193,11 +192,11 @@ Cost cost(const shared::Config& c, const Problem& p, const DeviceSpec& device) {
   return {total_ms(compute, memory), memory > compute ? Bound::kMemory : bound_of(c, p, device)};
 }
 
-double ranked_ms(const shared::Config& c, const Problem& p, const DeviceSpec& device) {
+double ranked_ms(const shared::Config& c, const Problem& p, const DeviceSpec& device, double hot) {
   const double memory = memory_seconds(c, p);
   const auto ms = [&](Skew skew) { return total_ms(compute_seconds(c, p, device, skew), memory); };
   if (p.experts == 1) return ms(Skew::kJitter);
-  return std::pow(ms(Skew::kJitter), 1 - kHotWeight) * std::pow(ms(Skew::kHot), kHotWeight);
+  return std::pow(ms(Skew::kJitter), 1 - hot) * std::pow(ms(Skew::kHot), hot);
 }
 
 }  // namespace wgrad::kernels::sm90

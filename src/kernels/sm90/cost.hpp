@@ -22,8 +22,9 @@ struct Cost {
 /// of an MN-major operand are taken as packed: their pitch follows from M or N.
 Cost cost(const shared::Config& config, const Problem& problem, const DeviceSpec& device);
 
-/// The same in ms, with more weight on problems of which one expert has most of the tokens: what
-/// configurations are ranked by.
-double ranked_ms(const shared::Config& config, const Problem& problem, const DeviceSpec& device);
+/// What configurations are ranked by: the geometric mean, in ms, of that time, and, with weight
+/// `hot`, of the time where one expert has most of the tokens.
+double ranked_ms(const shared::Config& config, const Problem& problem, const DeviceSpec& device,
+                 double hot);
 
 }  // namespace wgrad::kernels::sm90

@@ -24,7 +24,7 @@ double counted(const std::vector<double>& shares, const TileCounts& tiles,
   std::vector<double> free_at(static_cast<std::size_t>(tiles.at_once), 0);  // a heap, least first
   double last = 0;
   const auto run = [&](double count, double clocks) {
-    for (double i = 0; i < count; ++i) {
+    for (int i = 0; i < static_cast<int>(count); ++i) {
       std::pop_heap(free_at.begin(), free_at.end(), std::greater<>());
       free_at.back() += clocks;
       last = std::max(last, free_at.back());

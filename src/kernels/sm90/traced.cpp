@@ -45,7 +45,7 @@ plan::Plan traced_on_emulator(const Problem& p, const plan::Plan& plan, DeviceSp
   });
   shared::Config planned = best->config.as<LaunchConfig>().kernel;
   planned.trace = true;
-  const auto ms = [&](const shared::Config& c) { return ranked_ms(c, p, device); };
+  const auto ms = [&](const shared::Config& c) { return cost(c, p, device).ms; };
   const bool exact = std::find(compiled.begin(), compiled.end(), planned) != compiled.end();
   const LaunchConfig config = launch_values(
       exact ? planned
