@@ -62,7 +62,8 @@ void add_scales(emu::GlobalMemory& memory, const Problem& p, const Operands& o) 
   add("global_scale_b", o.global_scale_b, p.experts * 4);
 }
 
-/// All that a launch may touch but what the launcher adds.
+}  // namespace
+
 void add_memory(emu::GlobalMemory& memory, const Problem& p, const plan::Plan& plan,
                 const Operands& o) {
   memory.add("A", o.a, operand_bytes(validate::view_a(p, o), p.a_dtype), emu::Permission::kRead);
@@ -78,7 +79,7 @@ void add_memory(emu::GlobalMemory& memory, const Problem& p, const plan::Plan& p
   }
 }
 
-emu::Launch machine_launch(const LaunchImage& image, kernels::EmulatedKernel kernel) {
+emu::Launch machine_launch(kernels::EmulatedKernel kernel, const kernels::LaunchImage& image) {
   emu::Launch launch;
   launch.kernel = [&image, kernel] { kernel(image.parameters.data()); };
   launch.ctas = image.grid;
@@ -89,8 +90,6 @@ emu::Launch machine_launch(const LaunchImage& image, kernels::EmulatedKernel ker
   launch.programmatic = true;
   return launch;
 }
-
-}  // namespace
 
 emu::Outcome launch_emulated(kernels::EmulatedKernel kernel, const Problem& problem,
                              const plan::Plan& plan, const Operands& operands,
@@ -106,7 +105,7 @@ emu::Outcome launch_emulated(kernels::EmulatedKernel kernel, const Problem& prob
   add_memory(memory, problem, plan, operands);
   memory.add("fault record", &fault, sizeof fault, emu::Permission::kReadWrite);
   memory.add("claims", &claims, sizeof claims, emu::Permission::kReadWrite);
-  emu::Launch launch = machine_launch(image, kernel);
+  emu::Launch launch = machine_launch(kernel, image);
   launch.regions = plan.family->emulated->shared_regions(plan);
   // Room for all launches at once: the next one begins as early as it is let.
   launch.resident_ctas = image.grid * static_cast<std::uint32_t>(settings.launches);

@@ -4,8 +4,10 @@
 
 #include <cstddef>
 
+#include "emu/global_memory.hpp"
 #include "emu/machine.hpp"
 #include "kernels/emulated.hpp"
+#include "kernels/launch_image.hpp"
 #include "plan/plan.hpp"
 #include "wgrad/operands.hpp"
 #include "wgrad/problem.hpp"
@@ -18,6 +20,13 @@ struct EmulatedSettings {
   bool claim_tiles = true;   ///< as CTAs come free, where the image does; false: dealt out in turn
   emu::Adversary adversary;
 };
+
+/// Registers all that a launch may touch but what the launcher adds.
+void add_memory(emu::GlobalMemory& memory, const Problem& problem, const plan::Plan& plan,
+                const Operands& operands);
+
+/// An image whose parameters are complete, as the machine takes it. `image` must outlive the run.
+emu::Launch machine_launch(kernels::EmulatedKernel kernel, const kernels::LaunchImage& image);
 
 /// Runs `kernel`, of the plan's configuration. `operands` are host memory; `fault`: where the
 /// kernel notes bad device data.

@@ -173,10 +173,15 @@ CuResult FakeFunctions::tensor_map_encode(shared::TensorMap* map, int type, std:
   if (!modes || !dense || !is_encodable(base, rank, dims, strides, box, element)) return 1;
   return call("tensor_map_encode", [&] {
     const std::lock_guard lock(fake->mutex_);
-    fake->maps.push_back(
-        {type, base, {dims, dims + rank}, {strides, strides + rank - 1}, {box, box + rank}});
+    fake->maps.push_back({type,
+                          base,
+                          {dims, dims + rank},
+                          {strides, strides + rank - 1},
+                          {box, box + rank},
+                          swizzle});
     map->opaque[0] = base;  // so that a test sees which map a launch carries
     map->opaque[1] = rank;
+    if (fake->encode) *map = fake->encode(fake->maps.back());
   });
 }
 
@@ -199,6 +204,7 @@ CuResult FakeFunctions::launch_kernel(const CuLaunchConfig* config, CuFunction f
     launch.device = device_in(contexts.back());
     const std::lock_guard lock(fake->mutex_);
     fake->launches.push_back(launch);
+    if (fake->run) fake->run(launch);
   });
 }
 

@@ -29,6 +29,7 @@ struct RecordedMap {
   std::uint64_t address = 0;
   std::vector<std::uint64_t> dims, strides;
   std::vector<std::uint32_t> box;
+  int swizzle = 0;
 };
 
 /// At most one lives at a time; its table's functions find it.
@@ -64,6 +65,10 @@ class FakeDriver {
   int capture_status = 0;
   int version = 12040;
   std::vector<int> archs = {90, 90, 80};
+  /// Makes the maps that kernels are launched with; empty: maps that hold their address alone.
+  std::function<shared::TensorMap(const RecordedMap&)> encode;
+  /// Runs a launch that was written down; empty: nothing computes.
+  std::function<void(const RecordedLaunch&)> run;
   std::map<std::string, CuResult> failures;  ///< what a function returns instead of working
   std::vector<RecordedLaunch> launches;
   std::vector<RecordedMap> maps;
