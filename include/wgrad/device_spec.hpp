@@ -30,7 +30,8 @@ struct DeviceSpec {
   bool operator==(const DeviceSpec&) const = default;
 };
 
-/// This machine's CPU. `threads` are the cores this process may run on, or what WGRAD_THREADS says.
+/// This machine's CPU. `threads` are the cores this process may run on, fewer
+/// under a CPU quota, or what WGRAD_THREADS says.
 /// Throws ValueError where that is no number.
 DeviceSpec cpu_device();
 

@@ -14,6 +14,9 @@ namespace {
 call::TensorView read(Arguments& in, nb::handle object, const char* field,
                       Origin* origin = nullptr) {
   Intake tensor = read_tensor(object, field);
+  const std::size_t before = in.without_memory.size();
+  call::collect(in.without_memory, [&] { need_memory(tensor, field); });
+  if (in.without_memory.size() != before) tensor.view.data = nullptr;
   if (tensor.keeps.is_valid()) in.keeps.push_back(std::move(tensor.keeps));
   if (origin != nullptr) *origin = tensor.origin;
   return std::move(tensor.view);

@@ -25,6 +25,7 @@ struct Arguments {
   call::Tensors tensors;
   Origin a, b, wgrad, wgrad_ptrs;
   std::vector<Origin> outputs;
+  call::Reasons without_memory;         ///< which of them cannot be used, but described
   std::vector<nanobind::object> keeps;  ///< keep temporary views alive
 };
 

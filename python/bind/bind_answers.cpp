@@ -10,6 +10,7 @@
 
 #include "bindings.hpp"
 #include "call/refusals.hpp"
+#include "states.hpp"
 #include "wgrad/device_spec.hpp"
 #include "wgrad/explain.hpp"
 #include "wgrad/support.hpp"
@@ -60,29 +61,32 @@ void init_device(DeviceSpec* self, const std::string& kind, const std::string& l
 }
 
 void bind_device(nb::module_& module) {
-  nb::class_<DeviceSpec>(module, "DeviceSpec",
-                         "What a machine offers, as a value that can also be written by hand.")
-      .def("__init__", init_device, nb::kw_only(), nb::arg("kind"), nb::arg("name") = "",
-           nb::arg("arch") = 0, nb::arg("sm_count") = 0, nb::arg("smem_bytes") = 0,
-           nb::arg("l2_bytes") = 0, nb::arg("threads") = 1, nb::arg("avx512_bf16") = false,
-           nb::arg("amx_bf16") = false, nb::arg("sm_limit") = 0)
-      .def_prop_ro(
-          "kind", [](const DeviceSpec& d) { return d.kind == DeviceKind::kCpu ? "cpu" : "cuda"; },
-          "'cpu' or 'cuda'")
-      .def_rw("name", &DeviceSpec::name, "as the machine calls itself")
-      .def_rw("arch", &DeviceSpec::arch, "CUDA compute capability times ten; 0 on a CPU")
-      .def_rw("sm_count", &DeviceSpec::sm_count, "multiprocessors")
-      .def_rw("sm_limit", &DeviceSpec::sm_limit,
-              "multiprocessors a launch may use, beside other kernels; 0: all")
-      .def_rw("smem_bytes", &DeviceSpec::smem_bytes, "shared memory one CTA may use")
-      .def_rw("l2_bytes", &DeviceSpec::l2_bytes, "second-level cache")
-      .def_rw("threads", &DeviceSpec::threads, "CPU threads a run may use")
-      .def_rw("avx512_bf16", &DeviceSpec::avx512_bf16, "the CPU multiplies bf16 pairs")
-      .def_rw("amx_bf16", &DeviceSpec::amx_bf16, "the CPU multiplies bf16 tiles")
-      .def(
-          "__eq__", [](const DeviceSpec& a, const DeviceSpec& b) { return a == b; },
-          nb::is_operator())
-      .def("__repr__", repr);
+  auto bound =
+      nb::class_<DeviceSpec>(module, "DeviceSpec",
+                             "What a machine offers, as a value that can also be written by hand.")
+          .def("__init__", init_device, nb::kw_only(), nb::arg("kind"), nb::arg("name") = "",
+               nb::arg("arch") = 0, nb::arg("sm_count") = 0, nb::arg("smem_bytes") = 0,
+               nb::arg("l2_bytes") = 0, nb::arg("threads") = 1, nb::arg("avx512_bf16") = false,
+               nb::arg("amx_bf16") = false, nb::arg("sm_limit") = 0)
+          .def_prop_ro(
+              "kind",
+              [](const DeviceSpec& d) { return d.kind == DeviceKind::kCpu ? "cpu" : "cuda"; },
+              "'cpu' or 'cuda'")
+          .def_rw("name", &DeviceSpec::name, "as the machine calls itself")
+          .def_rw("arch", &DeviceSpec::arch, "CUDA compute capability times ten; 0 on a CPU")
+          .def_rw("sm_count", &DeviceSpec::sm_count, "multiprocessors")
+          .def_rw("sm_limit", &DeviceSpec::sm_limit,
+                  "multiprocessors a launch may use, beside other kernels; 0: all")
+          .def_rw("smem_bytes", &DeviceSpec::smem_bytes, "shared memory one CTA may use")
+          .def_rw("l2_bytes", &DeviceSpec::l2_bytes, "second-level cache")
+          .def_rw("threads", &DeviceSpec::threads, "CPU threads a run may use")
+          .def_rw("avx512_bf16", &DeviceSpec::avx512_bf16, "the CPU multiplies bf16 pairs")
+          .def_rw("amx_bf16", &DeviceSpec::amx_bf16, "the CPU multiplies bf16 tiles")
+          .def(
+              "__eq__", [](const DeviceSpec& a, const DeviceSpec& b) { return a == b; },
+              nb::is_operator())
+          .def("__repr__", repr);
+  make_picklable(bound);
   module.attr("DeviceSpec").attr("__hash__") = nb::none();  // its fields may change
   module.def("cpu_device", cpu_device, "This machine's CPU.");
   module.def("cuda_device", cuda_device, nb::arg("ordinal"),
@@ -95,40 +99,37 @@ void bind_device(nb::module_& module) {
 }
 
 void bind_support(nb::module_& module) {
-  nb::class_<Reason>(module, "Reason", "One broken rule: field is got; it must be need.")
-      .def(
-          "__init__",
-          [](Reason* self, std::string rule, std::string field, std::string got, std::string need) {
-            new (self) Reason{std::move(rule), std::move(field), std::move(got), std::move(need)};
-          },
-          nb::arg("rule"), nb::arg("field"), nb::arg("got"), nb::arg("need"))
-      .def_ro("rule", &Reason::rule, "short stable id")
-      .def_ro("field", &Reason::field, "the argument")
-      .def_ro("got", &Reason::got, "what was given")
-      .def_ro("need", &Reason::need, "what is needed")
-      .def_prop_ro(
-          "bad_argument", [](const Reason& r) { return r.kind == ReasonKind::kBadArgument; },
-          "True: a ValueError; False: a missing capability, a RuntimeError")
-      .def(
-          "__eq__", [](const Reason& a, const Reason& b) { return a == b; }, nb::is_operator())
-      .def("__hash__", [](const Reason& r) { return std::hash<std::string>()(to_string(r)); })
-      .def("__getstate__",
-           [](const Reason& r) {
-             return std::tuple(r.rule, r.field, r.got, r.need, static_cast<int>(r.kind));
-           })
-      .def("__setstate__",
-           [](Reason& r,
-              const std::tuple<std::string, std::string, std::string, std::string, int>& state) {
-             const auto& [rule, field, got, need, kind] = state;
-             new (&r) Reason{rule, field, got, need, static_cast<ReasonKind>(kind)};
-           })
-      .def("__str__", [](const Reason& r) { return to_string(r); })
-      .def("__repr__", [](const Reason& r) { return "<Reason: " + to_string(r) + ">"; });
-  nb::class_<Support>(module, "Support", "True where a problem can run; else every reason why not.")
-      .def_ro("reasons", &Support::reasons, "list of Reason; empty means yes")
-      .def("__bool__", [](const Support& s) { return static_cast<bool>(s); })
-      .def("__str__", [](const Support& s) { return text(s); })
-      .def("__repr__", [](const Support& s) { return "<Support: " + text(s) + ">"; });
+  auto reason =
+      nb::class_<Reason>(module, "Reason", "One broken rule: field is got; it must be need.")
+          .def(
+              "__init__",
+              [](Reason* self, std::string rule, std::string field, std::string got,
+                 std::string need) {
+                new (self)
+                    Reason{std::move(rule), std::move(field), std::move(got), std::move(need)};
+              },
+              nb::arg("rule"), nb::arg("field"), nb::arg("got"), nb::arg("need"))
+          .def_ro("rule", &Reason::rule, "short stable id")
+          .def_ro("field", &Reason::field, "the argument")
+          .def_ro("got", &Reason::got, "what was given")
+          .def_ro("need", &Reason::need, "what is needed")
+          .def_prop_ro(
+              "bad_argument", [](const Reason& r) { return r.kind == ReasonKind::kBadArgument; },
+              "True: a ValueError; False: a missing capability, a RuntimeError")
+          .def(
+              "__eq__", [](const Reason& a, const Reason& b) { return a == b; }, nb::is_operator())
+          .def("__hash__", [](const Reason& r) { return std::hash<std::string>()(to_string(r)); })
+          .def("__str__", [](const Reason& r) { return to_string(r); })
+          .def("__repr__", [](const Reason& r) { return "<Reason: " + to_string(r) + ">"; });
+  make_picklable(reason);
+  auto support =
+      nb::class_<Support>(module, "Support",
+                          "True where a problem can run; else every reason why not.")
+          .def_ro("reasons", &Support::reasons, "list of Reason; empty means yes")
+          .def("__bool__", [](const Support& s) { return static_cast<bool>(s); })
+          .def("__str__", [](const Support& s) { return text(s); })
+          .def("__repr__", [](const Support& s) { return "<Support: " + text(s) + ">"; });
+  make_picklable(support);
   module.def("check_support",
              nb::overload_cast<const Problem&, const DeviceSpec&, std::string_view>(check_support),
              nb::arg("problem"), nb::arg("device"), nb::arg("backend") = "",
@@ -136,21 +137,25 @@ void bind_support(nb::module_& module) {
 }
 
 void bind_explanation(nb::module_& module) {
-  nb::class_<Candidate>(module, "Candidate", "One way to compute a problem.")
-      .def_ro("backend", &Candidate::backend, "'cpu', 'cuda', ...")
-      .def_ro("plan", &Candidate::plan, "the plan in one line")
-      .def_ro("predicted_ms", &Candidate::predicted_ms, "milliseconds; 0: not predicted")
-      .def_ro("bound", &Candidate::bound, "what limits the prediction")
-      .def_ro("reasons", &Candidate::reasons, "list of Reason; empty: usable")
-      .def_ro("on_request", &Candidate::on_request, "runs only where `backend` names it")
-      .def("__str__", [](const Candidate& c) { return text(c); })
-      .def("__repr__", [](const Candidate& c) { return "<Candidate " + text(c) + ">"; });
-  nb::class_<Explanation>(module, "Explanation", "What the planner would do, and why.")
-      .def_ro("candidates", &Explanation::candidates,
-              "list of Candidate: the chosen one first, those that run on request alone last")
-      .def_ro("notes", &Explanation::notes, "arguments that have no effect here")
-      .def("__str__", [](const Explanation& e) { return text(e); })
-      .def("__repr__", [](const Explanation& e) { return "<Explanation\n" + text(e) + ">"; });
+  auto candidate =
+      nb::class_<Candidate>(module, "Candidate", "One way to compute a problem.")
+          .def_ro("backend", &Candidate::backend, "'cpu', 'cuda', ...")
+          .def_ro("plan", &Candidate::plan, "the plan in one line")
+          .def_ro("predicted_ms", &Candidate::predicted_ms, "milliseconds; 0: not predicted")
+          .def_ro("bound", &Candidate::bound, "what limits the prediction")
+          .def_ro("reasons", &Candidate::reasons, "list of Reason; empty: usable")
+          .def_ro("on_request", &Candidate::on_request, "runs only where `backend` names it")
+          .def("__str__", [](const Candidate& c) { return text(c); })
+          .def("__repr__", [](const Candidate& c) { return "<Candidate " + text(c) + ">"; });
+  make_picklable(candidate);
+  auto explanation =
+      nb::class_<Explanation>(module, "Explanation", "What the planner would do, and why.")
+          .def_ro("candidates", &Explanation::candidates,
+                  "list of Candidate: the chosen one first, those that run on request alone last")
+          .def_ro("notes", &Explanation::notes, "arguments that have no effect here")
+          .def("__str__", [](const Explanation& e) { return text(e); })
+          .def("__repr__", [](const Explanation& e) { return "<Explanation\n" + text(e) + ">"; });
+  make_picklable(explanation);
   module.def("explain", explain, nb::arg("problem"), nb::arg("device"),
              "All ways to compute `problem` on `device`, the chosen one first.");
 }

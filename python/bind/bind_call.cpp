@@ -5,6 +5,7 @@
 
 #include "bindings.hpp"
 #include "request.hpp"
+#include "states.hpp"
 #include "unlocked.hpp"
 #include "wgrad/explain.hpp"
 
@@ -68,32 +69,38 @@ Explanation explanation_of(const Described& self, Api api, const DeviceSpec* dev
 }
 
 void bind_contract(nb::module_& module) {
-  nb::class_<Described>(module, "Contract", "What stays the same from call to call.")
-      .def_prop_ro(
-          "key", [](const Described& d) { return as_bytes(call::key_of(d.contract)); },
-          "equal for calls that one compiled operator serves")
-      .def_prop_ro(
-          "problem", [](const Described& d) { return d.contract.problem; },
-          "the Problem, with this call's T")
-      .def_prop_ro(
-          "wgrad_shape", [](const Described& d) { return wgrad_shape(d.contract.problem); },
-          "(E, M, N)")
-      .def_prop_ro(
-          "wgrad_dtype", [](const Described& d) { return name(d.contract.problem.wgrad_dtype); },
-          "dtype name of the output")
-      .def_prop_ro(
-          "device", [](const Described& d) { return to_string(d.contract.place); },
-          "'cpu' or 'cuda:<ordinal>'")
-      .def("support", support_of, nb::arg("api"), nb::arg("device") = nb::none(),
-           "Whether it can run on `device` (None: where the tensors are), in the words of `api`.")
-      .def("explain", explanation_of, nb::arg("api"), nb::arg("device") = nb::none(),
-           "What the planner would do on `device`, in the words of `api`.")
-      .def(
-          "require_support",
-          [](const Described& d, Api api) { throw_if_unsupported(support_of(d, api, nullptr)); },
-          nb::arg("api"), "Raises ValueError or RuntimeError where it cannot run.")
-      .def("compile", compile, nb::arg("api"), nb::arg("candidate") = 0,
-           "Plans and builds; `candidate` counts explain()'s usable ones of the backend.");
+  auto contract =
+      nb::class_<Described>(module, "Contract", "What stays the same from call to call.")
+          .def_prop_ro(
+              "key", [](const Described& d) { return as_bytes(call::key_of(d.contract)); },
+              "equal for calls that one compiled operator serves")
+          .def_prop_ro(
+              "problem", [](const Described& d) { return d.contract.problem; },
+              "the Problem, with this call's T")
+          .def_prop_ro(
+              "wgrad_shape", [](const Described& d) { return wgrad_shape(d.contract.problem); },
+              "(E, M, N)")
+          .def_prop_ro(
+              "wgrad_dtype",
+              [](const Described& d) { return name(d.contract.problem.wgrad_dtype); },
+              "dtype name of the output")
+          .def_prop_ro(
+              "device", [](const Described& d) { return to_string(d.contract.place); },
+              "'cpu' or 'cuda:<ordinal>'")
+          .def("support", support_of, nb::arg("api"), nb::arg("device") = nb::none(),
+               "Whether it can run on `device` (None: where the tensors are), in the words of "
+               "`api`.")
+          .def("explain", explanation_of, nb::arg("api"), nb::arg("device") = nb::none(),
+               "What the planner would do on `device`, in the words of `api`.")
+          .def(
+              "require_support",
+              [](const Described& d, Api api) {
+                throw_if_unsupported(support_of(d, api, nullptr));
+              },
+              nb::arg("api"), "Raises ValueError or RuntimeError where it cannot run.")
+          .def("compile", compile, nb::arg("api"), nb::arg("candidate") = 0,
+               "Plans and builds; `candidate` counts explain()'s usable ones of the backend.");
+  make_picklable(contract);
 }
 
 void bind_request(nb::module_& module) {

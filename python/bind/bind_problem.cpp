@@ -11,6 +11,7 @@
 #include "call/element.hpp"
 #include "call/refusals.hpp"
 #include "call/spelling.hpp"
+#include "states.hpp"
 #include "wgrad/problem.hpp"
 
 namespace wgrad::python {
@@ -129,87 +130,92 @@ to say.)";
 }  // namespace
 
 void bind_problem(nb::module_& module) {
-  nb::class_<Problem>(module, "Problem", kDoc)
-      .def("__init__", init, nb::kw_only(), nb::arg("experts"), nb::arg("m"), nb::arg("n"),
-           nb::arg("tokens"), nb::arg("a_dtype") = "bfloat16", nb::arg("b_dtype") = nb::none(),
-           nb::arg("a_major") = "mn", nb::arg("b_major") = "mn",
-           nb::arg("input_order") = "tensor2d", nb::arg("scale_dtype") = nb::none(),
-           nb::arg("sf_vec_size") = 32, nb::arg("scale_layout") = "swizzled",
-           nb::arg("global_scale") = false, nb::arg("wgrad_dtype") = "bfloat16",
-           nb::arg("acc_dtype") = "float32", nb::arg("output_mode") = "dense",
-           nb::arg("wgrad_expert_stride") = 0, nb::arg("wgrad_row_pitch") = 0,
-           nb::arg("accumulate") = false, nb::arg("mma_tiler_mn") = Pair{256, 256},
-           nb::arg("cluster_shape_mn") = nb::none())
-      .def_ro("experts", &Problem::experts, "E")
-      .def_ro("m", &Problem::m, "M: hidden size, rows of each expert's result")
-      .def_ro("n", &Problem::n, "N: intermediate size, columns of each expert's result")
-      .def_ro("tokens", &Problem::tokens, "T to plan for")
-      .def_ro("accumulate", &Problem::accumulate, "whether the result is added to the output")
-      .def_ro("wgrad_expert_stride", &Problem::wgrad_expert_stride, "elements; 0: packed")
-      .def_ro("wgrad_row_pitch", &Problem::wgrad_row_pitch, "elements; 0: packed")
-      .def_prop_ro(
-          "a_dtype", [](const Problem& p) { return name(p.a_dtype); }, "dtype of A")
-      .def_prop_ro(
-          "b_dtype", [](const Problem& p) { return name(p.b_dtype); }, "dtype of B")
-      .def_prop_ro(
-          "wgrad_dtype", [](const Problem& p) { return name(p.wgrad_dtype); },
-          "dtype of the output")
-      .def_prop_ro(
-          "a_major", [](const Problem& p) { return spell(p.a_major); }, "'k' or 'mn'")
-      .def_prop_ro(
-          "b_major", [](const Problem& p) { return spell(p.b_major); }, "'k' or 'mn'")
-      .def_prop_ro(
-          "input_order", [](const Problem& p) { return spell(p.input_order); },
-          "'tensor2d' or 'tensor_ragged'")
-      .def_prop_ro(
-          "output_mode", [](const Problem& p) { return spell(p.output_mode); },
-          "'dense' or 'discrete'")
-      .def_prop_ro(
-          "scale_dtype",
-          [](const Problem& p) {
-            return p.scales ? std::optional(name(p.scales->dtype)) : std::nullopt;
-          },
-          "dtype of the scale factors; None: there are none")
-      .def_prop_ro(
-          "sf_vec_size",
-          [](const Problem& p) {
-            return p.scales ? std::optional(p.scales->vec_size) : std::nullopt;
-          },
-          "tokens a scale factor covers; None without scale factors")
-      .def_prop_ro(
-          "scale_layout", [](const Problem& p) { return spell(scales_or_default(p).layout); },
-          "'swizzled' or 'compact'")
-      .def_prop_ro(
-          "global_scale", [](const Problem& p) { return scales_or_default(p).global_scale; },
-          "whether each expert has one, on either side")
-      .def_prop_ro(
-          "acc_dtype", [](const Problem& p) { return name(p.acc_dtype); },
-          "dtype that products are summed in")
-      .def_prop_ro(
-          "mma_tiler_mn",
-          [](const Problem& p) {
-            return Pair{p.tiling.tile_m, p.tiling.tile_n};
-          },
-          "the GPU kernel's tile; (256, 256): wgrad chooses")
-      .def_prop_ro(
-          "cluster_shape_mn",
-          [](const Problem& p) -> std::optional<Pair> {
-            if (p.tiling.cluster_m == 0 && p.tiling.cluster_n == 0) return std::nullopt;
-            return Pair{p.tiling.cluster_m, p.tiling.cluster_n};
-          },
-          "None: wgrad chooses")
-      .def_prop_ro(
-          "format",
-          [](const Problem& p) -> std::optional<Text> {
-            const auto format = format_of(p);
-            return format ? std::optional(spell(*format)) : std::nullopt;
-          },
-          "'16-bit', 'mxfp8', 'mxfp4' or 'nvfp4'; None where the dtypes form none of them")
-      .def(
-          "__eq__", [](const Problem& a, const Problem& b) { return a == b; }, nb::is_operator())
-      .def("__hash__",
-           [](const Problem& p) { return nb::hash(nb::make_tuple(p.experts, p.m, p.n, p.tokens)); })
-      .def("__repr__", repr);
+  auto bound =
+      nb::class_<Problem>(module, "Problem", kDoc)
+          .def("__init__", init, nb::kw_only(), nb::arg("experts"), nb::arg("m"), nb::arg("n"),
+               nb::arg("tokens"), nb::arg("a_dtype") = "bfloat16", nb::arg("b_dtype") = nb::none(),
+               nb::arg("a_major") = "mn", nb::arg("b_major") = "mn",
+               nb::arg("input_order") = "tensor2d", nb::arg("scale_dtype") = nb::none(),
+               nb::arg("sf_vec_size") = 32, nb::arg("scale_layout") = "swizzled",
+               nb::arg("global_scale") = false, nb::arg("wgrad_dtype") = "bfloat16",
+               nb::arg("acc_dtype") = "float32", nb::arg("output_mode") = "dense",
+               nb::arg("wgrad_expert_stride") = 0, nb::arg("wgrad_row_pitch") = 0,
+               nb::arg("accumulate") = false, nb::arg("mma_tiler_mn") = Pair{256, 256},
+               nb::arg("cluster_shape_mn") = nb::none())
+          .def_ro("experts", &Problem::experts, "E")
+          .def_ro("m", &Problem::m, "M: hidden size, rows of each expert's result")
+          .def_ro("n", &Problem::n, "N: intermediate size, columns of each expert's result")
+          .def_ro("tokens", &Problem::tokens, "T to plan for")
+          .def_ro("accumulate", &Problem::accumulate, "whether the result is added to the output")
+          .def_ro("wgrad_expert_stride", &Problem::wgrad_expert_stride, "elements; 0: packed")
+          .def_ro("wgrad_row_pitch", &Problem::wgrad_row_pitch, "elements; 0: packed")
+          .def_prop_ro(
+              "a_dtype", [](const Problem& p) { return name(p.a_dtype); }, "dtype of A")
+          .def_prop_ro(
+              "b_dtype", [](const Problem& p) { return name(p.b_dtype); }, "dtype of B")
+          .def_prop_ro(
+              "wgrad_dtype", [](const Problem& p) { return name(p.wgrad_dtype); },
+              "dtype of the output")
+          .def_prop_ro(
+              "a_major", [](const Problem& p) { return spell(p.a_major); }, "'k' or 'mn'")
+          .def_prop_ro(
+              "b_major", [](const Problem& p) { return spell(p.b_major); }, "'k' or 'mn'")
+          .def_prop_ro(
+              "input_order", [](const Problem& p) { return spell(p.input_order); },
+              "'tensor2d' or 'tensor_ragged'")
+          .def_prop_ro(
+              "output_mode", [](const Problem& p) { return spell(p.output_mode); },
+              "'dense' or 'discrete'")
+          .def_prop_ro(
+              "scale_dtype",
+              [](const Problem& p) {
+                return p.scales ? std::optional(name(p.scales->dtype)) : std::nullopt;
+              },
+              "dtype of the scale factors; None: there are none")
+          .def_prop_ro(
+              "sf_vec_size",
+              [](const Problem& p) {
+                return p.scales ? std::optional(p.scales->vec_size) : std::nullopt;
+              },
+              "tokens a scale factor covers; None without scale factors")
+          .def_prop_ro(
+              "scale_layout", [](const Problem& p) { return spell(scales_or_default(p).layout); },
+              "'swizzled' or 'compact'")
+          .def_prop_ro(
+              "global_scale", [](const Problem& p) { return scales_or_default(p).global_scale; },
+              "whether each expert has one, on either side")
+          .def_prop_ro(
+              "acc_dtype", [](const Problem& p) { return name(p.acc_dtype); },
+              "dtype that products are summed in")
+          .def_prop_ro(
+              "mma_tiler_mn",
+              [](const Problem& p) {
+                return Pair{p.tiling.tile_m, p.tiling.tile_n};
+              },
+              "the GPU kernel's tile; (256, 256): wgrad chooses")
+          .def_prop_ro(
+              "cluster_shape_mn",
+              [](const Problem& p) -> std::optional<Pair> {
+                if (p.tiling.cluster_m == 0 && p.tiling.cluster_n == 0) return std::nullopt;
+                return Pair{p.tiling.cluster_m, p.tiling.cluster_n};
+              },
+              "None: wgrad chooses")
+          .def_prop_ro(
+              "format",
+              [](const Problem& p) -> std::optional<Text> {
+                const auto format = format_of(p);
+                return format ? std::optional(spell(*format)) : std::nullopt;
+              },
+              "'16-bit', 'mxfp8', 'mxfp4' or 'nvfp4'; None where the dtypes form none of them")
+          .def(
+              "__eq__", [](const Problem& a, const Problem& b) { return a == b; },
+              nb::is_operator())
+          .def("__hash__",
+               [](const Problem& p) {
+                 return nb::hash(nb::make_tuple(p.experts, p.m, p.n, p.tokens));
+               })
+          .def("__repr__", repr);
+  make_picklable(bound);
 }
 
 }  // namespace wgrad::python

@@ -2,6 +2,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string_view.h>
 
+#include <cfenv>
 #include <memory>
 #include <span>
 #include <utility>
@@ -46,6 +47,7 @@ std::span<const T> host_span(const TensorView& view, Element element, const char
 
 std::span<const std::int32_t> read_offsets(nb::handle offsets, Intake& in) {
   in = read_tensor(offsets, "offsets");
+  need_memory(in, "offsets");
   const TensorView& view = in.view;
   if (view.rank != 1) refuse({"rank", "offsets", "of shape " + shape_text(view), "1-D, (E,)"});
   return host_span<std::int32_t>(view, Element::kI32, "offsets");
@@ -112,9 +114,28 @@ nb::object unswizzle(nb::handle swizzled, std::int64_t rows, nb::handle offsets,
   return to_numpy(std::move(out));
 }
 
+/// Round to nearest and keep subnormals, whatever a library set on this thread, while Python holds
+/// it.
+class FloatEnvironment {
+ public:
+  void enter() {
+    std::fegetenv(&previous_);
+    std::fesetenv(FE_DFL_ENV);
+  }
+  void leave() const { std::fesetenv(&previous_); }
+
+ private:
+  std::fenv_t previous_{};
+};
+
 }  // namespace
 
 void bind_scales(nb::module_& module) {
+  nb::class_<FloatEnvironment>(module, "FloatEnvironment",
+                               "The default floating-point environment, within a with statement.")
+      .def(nb::init<>())
+      .def("__enter__", &FloatEnvironment::enter)
+      .def("__exit__", [](const FloatEnvironment& e, const nb::args&) { e.leave(); });
   module.def("quantize", quantize, nb::arg("x"), nb::arg("offsets").none(), nb::arg("format"),
              nb::arg("element"), nb::arg("major"), nb::arg("input_order"), nb::arg("layout"),
              nb::arg("padding"), nb::arg("scaling_mode"),

@@ -56,6 +56,8 @@ void bind_tensor(nb::module_& module) {
       [](nb::handle object, const char* field) { return read_tensor(object, field); },
       nb::arg("object").none(), nb::arg("field"),
       "Reads `object`, which a refusal calls `field`. Raises ValueError for what is no tensor.");
+  module.def("need_memory", need_memory, nb::arg("view"), nb::arg("field"),
+             "Raises ValueError for a tensor that has elements and no memory.");
   module.def(
       "refuse_detached",
       [](const Intake& in, const char* field) { refuse_detached(in.origin, field); },

@@ -27,6 +27,7 @@ Request::Request(call::Api api, call::Options options, const nb::dict& given,
     call::Reasons reasons;
     const call::Tensors& tensors = arguments_.tensors;
     read_arguments(arguments_, api_, objects_, reasons);
+    if (holds_data) call::add_judged(reasons, arguments_.without_memory);
     if (compiled != nullptr) call::collect(reasons, [&] { call::need_output(form_, tensors); });
     bool whole = false;
     call::collect(reasons, [&] {

@@ -145,6 +145,19 @@ def from_numpy(array: Any, dtype: str) -> torch.Tensor:
     return tensor if dtype == "float32" else tensor.view(torch_dtype(dtype))
 
 
+def stored(tensor: torch.Tensor) -> torch.Tensor:
+    """A view of the same memory, as it is stored: of a negated view what it negates."""
+    plain = tensor.detach()
+    return torch._neg_view(plain) if plain.is_neg() else plain
+
+
+def same_bytes(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """Whether two tensors are alike, bit by bit."""
+    if a.dtype != b.dtype or a.shape != b.shape or a.device != b.device:
+        return False
+    return torch.equal(*(t.detach().contiguous().view(torch.uint8) for t in (a, b)))
+
+
 def to_bytes(tensor: torch.Tensor) -> Any:
     """A uint8 numpy view of a CPU tensor of one-byte elements."""
     return tensor.detach().view(torch.uint8).numpy()

@@ -134,6 +134,14 @@ class GroupedGemmWgrad:
         self._contracts: tuple[_core.Contract, _core.Contract | None] | None = None
         self._stacked: _core.Operator | None = None
         self._pointers: _core.Operator | None = None
+        self._compiles_anew = False  # a copy of one that was compiled
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy, or what is read back from a file, compiles anew before its first execute()."""
+        state = dict(self.__dict__)
+        state["_compiles_anew"] = self._stacked is not None or self._compiles_anew
+        state["_stacked"] = state["_pointers"] = None
+        return state
 
     def check_support(self) -> bool:
         """True where this operator can run on the samples' device.
@@ -218,11 +226,13 @@ class GroupedGemmWgrad:
             given = given | {"descriptor_workspace": workspace}
         compiled = self._stacked if wgrad_ptrs is None else self._pointers
         if compiled is None or (wgrad_ptrs is not None and wgrad_tensor is not None):
-            compiled = self._select(wgrad_tensor)
+            compiled = self._select(wgrad_tensor, wgrad_ptrs)
         return compiled.run(given)
 
     def _execute_call(self, call: _core.Call) -> None:
         """execute(), of tensors that the wrapper has read."""
+        if self._stacked is None and self._compiles_anew:
+            self.compile()
         compiled = self._pointers if call.pointers else self._stacked
         if compiled is None:
             raise _not_compiled()
@@ -263,10 +273,14 @@ class GroupedGemmWgrad:
         """As _kernel."""
         return self._stacked
 
-    def _select(self, wgrad_tensor: Any) -> _core.Operator:
+    def _select(self, wgrad_tensor: Any, wgrad_ptrs: Any) -> _core.Operator:
         """The form for a call with wgrad_ptrs, or before compile(): mostly refusals."""
+        if self._stacked is None and self._compiles_anew:
+            self.compile()
         if self._stacked is None:
             raise _not_compiled()
+        if wgrad_ptrs is None:
+            return self._stacked
         if self._pointers is None:
             raise refuse("wgrad_ptrs", "given", "None in dense mode, where wgrad_tensor is written")
         if wgrad_tensor is not None and not self._takes_both_outputs:

@@ -38,8 +38,7 @@ def wgrad_expert_ptrs(wgrad_tensor: Any, current_stream: Any = None) -> Any:
     if view.rank != 3 or 0 in view.shape:
         got = f"of shape {view.shape}" if view.rank <= 4 else f"{view.rank}-D"
         raise refuse(name, got, "3-D, (E, M, N), none of them 0")
-    if view.address == 0:
-        raise refuse(name, "null", "an address: its memory was given away")
+    _core.need_memory(view, name)
     if not view.writable:
         raise refuse(name, "read-only", "writable")
     _core.refuse_detached(view, name)

@@ -8,17 +8,18 @@ from typing import Any
 from . import _core
 from ._checks import flag, whole
 from ._dtypes import dtype_name
-from ._refusals import refuse
-from ._tensors import is_torch, numpy_dtype, refuse_traced
+from ._refusals import refuse, shown
+from ._tensors import is_torch, is_traced, numpy_dtype, refuse_traced
 
 _SCALE_DTYPES = {"mxfp8": "float8_e8m0fnu", "mxfp4": "float8_e8m0fnu", "nvfp4": "float8_e4m3fn"}
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Quantized:
     """One block-scaled operand, as grouped_wgrad takes it.
 
-    The drop-in functions take ``q.elements.T`` as a_tensor and ``q.elements`` as b_tensor.
+    The drop-in functions take ``q.elements.T`` as a_tensor and ``q.elements`` as b_tensor. Two are
+    equal where all their bytes and all else that they hold are.
     """
 
     elements: Any  #: (T, rows) FP8, or (T/2, rows) packed FP4 with strides (1, T/2)
@@ -27,6 +28,20 @@ class Quantized:
     format: str  #: 'mxfp8', 'mxfp4' or 'nvfp4'
     sf_vec_size: int  #: tokens a scale factor covers: 32, or 16 for NVFP4
     compact: bool = False  #: whether the scales are compact instead of swizzled
+    #: the ends that its blocks restart at, as host int32, which a call in host memory must have; None: not
+    #: compared
+    offsets: Any | None = None
+    role: str | None = None  #: 'x' or 'dy', as which alone it may be given; None: either
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Quantized):
+            return NotImplemented
+        mine, others = (
+            [getattr(q, field.name) for field in dataclasses.fields(Quantized)] for q in (self, other)
+        )
+        return all(map(_same, mine, others))
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 def quantize(
@@ -40,6 +55,7 @@ def quantize(
     compact: bool = False,
     scale_padding: int = 0,
     scaling_mode: Any = None,
+    role: str | None = None,
 ) -> Quantized:
     """Quantises token-major data along tokens, in blocks that restart at each expert's begin.
 
@@ -57,9 +73,11 @@ def quantize(
             6.3): the top of a block may saturate, by up to 1/8 in FP8 and 1/4 in FP4. 'rceil': the
             least under which nothing saturates. torchao's ScaleCalculationMode is taken too. NVFP4
             has no such choice.
+        role: 'x' or 'dy': grouped_wgrad then refuses the result as the other. None: either.
 
     Returns:
-        A Quantized of x's framework.
+        A Quantized of x's framework. It remembers `offsets`: grouped_wgrad refuses it with others,
+        where it can see them without waiting for a GPU.
 
     Raises:
         ValueError: offsets that decrease or exceed T; an FP4 expert that begins at an odd token; a
@@ -69,6 +87,8 @@ def quantize(
     if format not in tuple(_SCALE_DTYPES):
         raise refuse("format", repr(format), "'mxfp8', 'mxfp4' or 'nvfp4'")
     compact = flag(compact, "compact")
+    if role not in (None, "x", "dy"):
+        raise refuse("role", repr(role), "None, 'x' or 'dy'")
     source = _as_float(x)
     fp4 = format in ("mxfp4", "nvfp4")
     default = "float4_e2m1fn" if fp4 else "float8_e4m3fn"
@@ -96,7 +116,42 @@ def quantize(
         format=format,
         sf_vec_size=16 if format == "nvfp4" else 32,
         compact=compact,
+        offsets=_host_offsets(offsets),
+        role=role,
     )
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether two fields are: tensors of one framework, dtype and layout, byte by byte."""
+    if type(a) is not type(b):
+        return False
+    if is_torch(a):
+        from . import _torch_calls
+
+        return _torch_calls.same_bytes(a, b)
+    if not hasattr(a, "dtype"):
+        return bool(a == b)
+    import numpy
+
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return False
+    mine, others = (numpy.ascontiguousarray(t).view(numpy.uint8) for t in (a, b))
+    return numpy.array_equal(mine, others)
+
+
+def _host_offsets(offsets: Any) -> Any | None:
+    """A copy of `offsets` in host memory; None where they are not, or nobody can tell yet."""
+    view = _core.read_tensor(offsets, "offsets")
+    if view.device != "cpu" or view.rank != 1 or view.dtype != "int32" or is_traced(offsets):
+        return None
+    _core.need_memory(view, "offsets")
+    if is_torch(offsets):
+        from . import _torch_calls
+
+        return _torch_calls.to_bytes(offsets.contiguous()).view("int32").copy()
+    import numpy
+
+    return numpy.array(offsets, numpy.int32)
 
 
 def _mode(scaling_mode: Any, format: str) -> str:
@@ -142,6 +197,8 @@ def unwrap(given: dict[str, Any]) -> dict[str, Any]:
         ValueError: scales, or another layout of them, beside those that an operand brings.
     """
     x, dy, compact_scales = given["x"], given["dy"], given["compact_scales"]
+    operands = {name: given[name] for name in ("x", "dy") if isinstance(given[name], Quantized)}
+    _check_places(operands, given["offsets"])
     x_scale, x_global_scale = given["x_scale"], given["x_global_scale"]
     dy_scale, dy_global_scale = given["dy_scale"], given["dy_global_scale"]
     if isinstance(x, Quantized):
@@ -170,9 +227,39 @@ def unwrap(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _known_vec_size(x: Any, dy: Any, given: Any) -> Any:
-    """`given`; where that is None, the sf_vec_size that the Quantized among x and dy agree on."""
-    known = {q.sf_vec_size for q in (x, dy) if isinstance(q, Quantized)}
-    return known.pop() if given is None and len(known) == 1 else given
+    """The sf_vec_size of the Quantized among x and dy. Raises ValueError where `given` is another."""
+    for name, q in (("x", x), ("dy", dy)):
+        if not isinstance(q, Quantized):
+            continue
+        if given is None:
+            given = q.sf_vec_size
+        elif given != q.sf_vec_size:
+            need = f"None or {q.sf_vec_size}, the tokens that a scale factor of {name} covers"
+            raise refuse("sf_vec_size", shown(given), need)
+    return given
+
+
+def _check_places(given: dict[str, Quantized], offsets: Any) -> None:
+    """Refuses an operand that was quantised for another place, or for other offsets; None: any."""
+    for name, q in given.items():
+        if q.role not in (None, name):
+            raise refuse(name, f"a Quantized of {q.role}", f"one of {name}, or of no role")
+    kept: dict[str, Any] = {n: q.offsets for n, q in given.items() if q.offsets is not None}
+    ends = _host_offsets(offsets) if kept and offsets is not None else None
+    if ends is None:
+        return
+    import numpy
+
+    for name, own in kept.items():
+        if not numpy.array_equal(own, ends):
+            need = f"those that {name} was quantised for: {_listed(own)}"
+            raise refuse("offsets", _listed(ends), need)
+
+
+def _listed(ends: Any) -> str:
+    """The first few of them."""
+    text = ", ".join(map(str, ends[:8].tolist()))
+    return f"[{text}, ...]" if len(ends) > 8 else f"[{text}]"
 
 
 def _own_scales(operand: Quantized, scale: Any, global_scale: Any, name: str) -> tuple[Any, Any]:
@@ -247,6 +334,13 @@ def _on_cpu(tensor: Any, argument: str) -> None:
         raise refuse(argument, f"on {tensor.device}", "a CPU tensor; move it with .cpu()")
 
 
+def _need_memory(tensor: Any, argument: str) -> None:
+    from . import _torch_calls
+
+    stored = _torch_calls.stored(tensor)  # held while it is read
+    _core.need_memory(_core.read_tensor(stored, argument), argument)
+
+
 def _as_float(x: Any) -> Any:
     """A float32 numpy array of x, a view where it is one already."""
     if is_torch(x):
@@ -255,9 +349,11 @@ def _as_float(x: Any) -> Any:
         _on_cpu(x, "x")
         if not _torch_calls.is_dense(x):
             raise refuse("x", _torch_calls.layout_text(x), "a strided tensor")
+        _need_memory(x, "x")
         if _torch_calls.dtype_text(x) == "bool" or x.is_complex():
             raise refuse("x", _torch_calls.dtype_text(x), "an array of real numbers")
-        return _torch_calls.to_float_numpy(x)
+        with _core.FloatEnvironment():
+            return _torch_calls.to_float_numpy(x)
     import numpy
 
     array = numpy.asarray(x)
@@ -266,7 +362,8 @@ def _as_float(x: Any) -> Any:
     if array.dtype.kind not in "fiuV":
         raise refuse("x", str(array.dtype), "an array of real numbers")
     try:
-        plain = array.astype(numpy.float32, copy=False)
+        with _core.FloatEnvironment():
+            plain = array.astype(numpy.float32, copy=False)
     except (TypeError, ValueError) as error:  # a structure, say
         raise refuse("x", str(array.dtype), "an array of real numbers") from error
     return numpy.ascontiguousarray(plain) if min(plain.strides) < 0 else plain
@@ -282,6 +379,7 @@ def _as_bytes(scales: Any) -> Any:
         if scales.element_size() != 1:
             text = _torch_calls.dtype_text(scales)
             raise refuse("scales", text, "uint8 or a one-byte scale dtype")
+        _need_memory(scales, "scales")
         scales = _torch_calls.to_bytes(scales)
     array = numpy.ascontiguousarray(scales)
     if array.dtype.itemsize != 1:

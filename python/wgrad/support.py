@@ -112,7 +112,7 @@ def _sample(*args: Any, **kwargs: Any) -> _core.Contract:
     bound.apply_defaults()
     given = bound.arguments | {"stream": None, "workspace": None}
     if isinstance(given["x"], Quantized) or isinstance(given["dy"], Quantized):
-        given.update(unwrap(given))
+        given.update(unwrap(given | {"offsets": None}))
     given.update(x=packed(given["x"]), dy=packed(given["dy"]))
 
     def read(chosen: _core.Options) -> _core.Contract:

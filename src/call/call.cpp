@@ -73,9 +73,6 @@ void read_workspace(CallBuilder& b) {
   }
   check_workspace_size(b, w.size());
   if (!w.writable) b.refuse("read-only", "workspace", "read-only", "writable");
-  if (w.data == nullptr && w.size() > 0) {
-    b.refuse("null-pointer", "workspace", "null", "an address");
-  }
   b.call.operands.workspace = w.data;
   b.call.operands.workspace_bytes = w.size();
 }

@@ -4,13 +4,17 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <vector>
 
+#include "core/cpu_quota.hpp"
 #include "core/environment.hpp"
+#include "core/float_environment.hpp"
 
 namespace wgrad::core {
 namespace {
@@ -21,6 +25,7 @@ class Loop {
       : count_(count), body_(body) {}
 
   void work() noexcept {
+    const DefaultFloatEnvironment float_environment;  // no result follows the caller's
     try {
       for (std::int64_t i = next_++; i < count_; i = next_++) body_(i);
     } catch (...) {
@@ -42,12 +47,20 @@ class Loop {
   std::exception_ptr error_;
 };
 
-/// In a container fewer than the machine's.
-int usable_cores() {
+int allowed_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(CPU_COUNT(&set), 1);
   return std::max(static_cast<int>(std::thread::hardware_concurrency()), 1);
+}
+
+/// In a container fewer than the machine's: threads beyond its quota would only wait for each
+/// other.
+int usable_cores() {
+  const int cores = allowed_cores();
+  const std::optional<double> quota = cpu_quota();
+  if (!quota) return cores;
+  return static_cast<int>(std::clamp(std::ceil(*quota), 1.0, static_cast<double>(cores)));
 }
 
 }  // namespace

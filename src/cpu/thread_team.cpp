@@ -13,7 +13,7 @@
 #include <system_error>
 #include <thread>
 
-#include "cpu/float_environment.hpp"
+#include "core/float_environment.hpp"
 #include "cpu/tile_matmul.hpp"
 
 namespace wgrad::cpu {
@@ -95,7 +95,7 @@ class Team {
 
   void work(Job& job) {
     const SingleThreaded single_threaded;
-    const DefaultFloatEnvironment float_environment;
+    const core::DefaultFloatEnvironment float_environment;
     try {
       for (std::int64_t i = job.next++; i < job.count; i = job.next++) job.task(i);
     } catch (...) {

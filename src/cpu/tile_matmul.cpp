@@ -5,10 +5,12 @@
 #include <pthread.h>
 
 #include <array>
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <string>
+#include <vector>
 
 #include "cpu/aligned_buffer.hpp"
 #include "wgrad/errors.hpp"
@@ -157,9 +159,7 @@ bool pairs_are_quick() {
   }
 }
 
-}  // namespace
-
-std::unique_ptr<const TileMatmul> make_tile_matmul(TileType type) {
+std::unique_ptr<const TileMatmul> untried(TileType type) {
   if (type == TileType::kF32) return std::make_unique<Float32Matmul>();
   try {
     return std::make_unique<Bf16Matmul>(pairs_are_quick() ? CellOrder::kPairs : CellOrder::kRows);
@@ -168,6 +168,43 @@ std::unique_ptr<const TileMatmul> make_tile_matmul(TileType type) {
         "wgrad: the device says that this CPU multiplies bfloat16, but oneDNN does not here: {}",
         error.what()));
   }
+}
+
+/// The library writes its machine code when it first multiplies, which must not be within a run.
+/// Nothing where it can; in a sentence, what forbids it.
+std::string why_no_code(const TileMatmul& matmul) {
+  constexpr std::int64_t kEdge = 64;
+  const SingleThreaded single_threaded;
+  const std::vector<float> zeros(kEdge * kEdge);
+  std::vector<float> result(kEdge * kEdge);
+  try {
+    for (const Major a : {Major::kK, Major::kMn}) {
+      for (const Major b : {Major::kK, Major::kMn}) {
+        matmul.multiply({kEdge, kEdge, kEdge}, {zeros.data(), kEdge, a}, {zeros.data(), kEdge, b},
+                        result.data(), kEdge, false);
+      }
+    }
+  } catch (const std::exception& error) {
+    return fmt::format(
+        "wgrad: this process is {}; it must be one in which oneDNN, the CPU backend's library, can "
+        "write machine code and execute it ({})",
+        "hardened (prctl PR_SET_MDWE, SELinux or a seccomp filter), or out of memory",
+        error.what());
+  }
+  return {};
+}
+
+}  // namespace
+
+std::unique_ptr<const TileMatmul> make_tile_matmul(TileType type) {
+  std::unique_ptr<const TileMatmul> made = untried(type);
+  static std::atomic<unsigned> tried{0};  // bit for bit the types that have been
+  const unsigned bit = 1U << static_cast<unsigned>(type);
+  if ((tried.load() & bit) != 0) return made;
+  const std::string why = why_no_code(*made);
+  if (!why.empty()) throw RuntimeError(why);
+  tried |= bit;
+  return made;
 }
 
 SingleThreaded::SingleThreaded() noexcept : previous_(omp_get_max_threads()) {

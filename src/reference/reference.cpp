@@ -3,6 +3,7 @@
 #include <cmath>
 #include <vector>
 
+#include "core/float_environment.hpp"
 #include "reference/operand_reader.hpp"
 #include "reference/output_cells.hpp"
 
@@ -67,6 +68,7 @@ void run_expert(const Problem& p, const Operands& o, const OperandReader& a, con
 
 Magnitude magnitude(const Problem& problem, const Operands& operands, std::int64_t e,
                     std::int64_t i, std::int64_t j) {
+  const core::DefaultFloatEnvironment float_environment;
   const ExpertRange range = expert_range(operands, static_cast<std::size_t>(e));
   const auto a = decoded_row(OperandReader::a(problem, operands), range, i);
   const auto b = decoded_row(OperandReader::b(problem, operands), range, j);
@@ -86,6 +88,7 @@ double element(const Problem& problem, const Operands& operands, std::int64_t e,
 }
 
 void run(const Problem& problem, const Operands& operands) {
+  const core::DefaultFloatEnvironment float_environment;
   const OperandReader a = OperandReader::a(problem, operands);
   const OperandReader b = OperandReader::b(problem, operands);
   for (std::int64_t e = 0; e < problem.experts; ++e) {

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 
+#include "core/float_environment.hpp"
 #include "scales/codec.hpp"
 
 namespace wgrad {
@@ -18,10 +19,12 @@ std::uint32_t encode_e8m0(double value) {
 }  // namespace
 
 double decode(DType dtype, std::uint32_t code) noexcept {
+  const core::DefaultFloatEnvironment float_environment;
   return scales::decode(dtype, code);
 }
 
 std::uint32_t encode(DType dtype, double value) noexcept {
+  const core::DefaultFloatEnvironment float_environment;
   switch (dtype) {
     case DType::kBf16:
       return scales::encode<scales::kBf16Format>(value, scales::Overflow::kInfinity);

@@ -93,7 +93,7 @@ def test_memory_that_no_kernel_could_use_is_refused(kind):
         workspace, text = workspace.reshape(1, 1, 1, 1, -1), "5-D; it must be 1-D"
     else:
         torch = pytest.importorskip("torch")
-        numpy, text = frameworks.Torch(), "null; it must be an address"
+        numpy, text = frameworks.Torch(), r"null \(a Tensor without memory: fake, functional or freed\); it must be an address"
         workspace = torch.zeros(1024, dtype=torch.uint8)
         workspace.untyped_storage().resize_(0)
     operator, case, out = operator_of(numpy, "dense")

@@ -78,6 +78,23 @@ std::string own_dtype_name(nb::handle object) {
   return "";
 }
 
+std::string name_of_type(nb::handle object) {
+  return nb::cast<std::string>(nb::handle(Py_TYPE(object.ptr())).attr("__name__"));
+}
+
+/// A view into a freed storage has its offset for an address, which is none of memory.
+bool is_without_memory(const Intake& in) {
+  constexpr std::uintptr_t kUnlikely = std::uintptr_t{1} << 36U;
+  if (in.view.data == nullptr) return true;
+  if (!in.origin.torch || reinterpret_cast<std::uintptr_t>(in.view.data) >= kUnlikely) return false;
+  try {
+    const nb::object storage = in.origin.object.attr("untyped_storage")();
+    return nb::cast<std::uintptr_t>(storage.attr("data_ptr")()) == 0;
+  } catch (const nb::python_error& error) {  // torch says so in an exception of its own
+    return error.matches(PyExc_RuntimeError) || error.matches(PyExc_NotImplementedError);
+  }
+}
+
 }  // namespace
 
 Intake read_tensor(nb::handle object, const char* field) {
@@ -106,13 +123,20 @@ Intake read_tensor(nb::handle object, const char* field) {
       break;
     case Way::kNone:
       call::refuse(
-          {"tensor", field,
-           "a " + nb::cast<std::string>(nb::handle(Py_TYPE(object.ptr())).attr("__name__")),
+          {"tensor", field, "a " + name_of_type(object),
            "a tensor: a numpy array, a torch tensor, or anything that speaks DLPack or the "
            "buffer protocol"});
   }
   if (in.view.element == call::Element::kOther) in.view.dtype = own_dtype_name(object);
   return in;
+}
+
+void need_memory(const Intake& in, const char* field) {
+  if (in.view.size() == 0 || !is_without_memory(in)) return;
+  call::refuse(
+      {"null-pointer", field,
+       "null (a " + name_of_type(in.origin.object) + " without memory: fake, functional or freed)",
+       "an address"});
 }
 
 }  // namespace wgrad::python

@@ -25,6 +25,10 @@ struct Intake {
 /// Reads `object`, called `field` by the core. Throws ValueError for what is no tensor.
 Intake read_tensor(nanobind::handle object, const char* field);
 
+/// Refuses a tensor that has elements and no memory: a fake or functional one, one whose storage
+/// was freed. What only describes a call may be one.
+void need_memory(const Intake& in, const char* field);
+
 // Each way to read one. `origin` is set; the functions fill in the rest.
 
 /// DLPack's C exchange interface (torch 2.10 and later): one C call, no Python object made.

@@ -3,7 +3,7 @@
 
 #include <cfenv>
 
-namespace wgrad::cpu {
+namespace wgrad::core {
 
 /// Round to nearest, subnormals kept (callers may have switched flushing on), exceptions masked;
 /// restored when it goes. Results must not depend on which thread computes them.
@@ -21,4 +21,4 @@ class DefaultFloatEnvironment {
   std::fenv_t previous_{};
 };
 
-}  // namespace wgrad::cpu
+}  // namespace wgrad::core
