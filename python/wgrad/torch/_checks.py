@@ -8,7 +8,6 @@ from typing import Any
 import torch
 
 from .._refusals import refuse, shown
-from ._tracing import is_recorded
 
 _COMPUTED = (torch.bfloat16, torch.float16)
 _WEIGHTS = (torch.bfloat16, torch.float16, torch.float32)
@@ -24,11 +23,11 @@ def autocast_to(device_type: str) -> torch.dtype | None:
 
 
 def check_layer(
-    x: Any, weights: Sequence[Any], offsets: Any, stacked: bool, sm_limit: int | None
+    x: Any, weights: Sequence[Any], offsets: Any, stacked: bool, sm_limit: int | None, recorded: bool
 ) -> None:
     """Raises ValueError by name for tensors that make no layer."""
     for name, tensor in (("x", x), ("offsets", offsets), *(("weight", w) for w in weights)):
-        _check_tensor(tensor, name)
+        _check_tensor(tensor, name, recorded)
     if not weights:
         raise refuse("weight", "an empty list", "a tensor of every expert, one or more")
     _check_x(x)
@@ -38,12 +37,12 @@ def check_layer(
         raise refuse("sm_limit", shown(sm_limit), "None: x is on a CPU")
 
 
-def _check_tensor(tensor: Any, name: str) -> None:
+def _check_tensor(tensor: Any, name: str, recorded: bool) -> None:
     if not isinstance(tensor, torch.Tensor):
         raise refuse(name, f"a {type(tensor).__name__}", "a torch tensor")
     if hasattr(tensor, "to_local"):
         raise refuse(name, "a DTensor", "a tensor of this rank: to_local() gives it")
-    if not is_recorded(tensor) and tensor.numel() > 0 and tensor.untyped_storage().nbytes() == 0:
+    if not recorded and tensor.numel() > 0 and tensor.untyped_storage().nbytes() == 0:
         raise refuse(name, "without memory", "a tensor whose memory was not freed")
 
 

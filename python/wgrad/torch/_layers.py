@@ -59,13 +59,14 @@ class GroupedLinear(torch.nn.Module):
             self.delayed = DelayedGradients()
         self._after_wgrad: list[Callable[..., Any]] = []
         shape = (out_features, in_features) if transposed else (in_features, out_features)
-        like = {"dtype": dtype, "device": device}
-        if separate:
+        whole = torch.empty((num_experts, *shape), dtype=dtype, device=device)
+        if separate:  # of one memory, where the forward pass finds them stacked
             for e in range(num_experts):
-                self.register_parameter(f"weight{e}", _parameter(shape, like))
+                self.register_parameter(f"weight{e}", torch.nn.Parameter(whole[e]))
         else:
-            self.weight = _parameter((num_experts, *shape), like)
-        self.bias = _parameter((num_experts, out_features), like) if bias else None
+            self.weight = torch.nn.Parameter(whole)
+        biases = torch.empty((num_experts, out_features), dtype=dtype, device=device)
+        self.bias = torch.nn.Parameter(biases) if bias else None
         if self.delayed is not None:
             for weight in self.weights():
                 weight.skip_backward_post_hook = True  # type: ignore[attr-defined]
@@ -178,10 +179,6 @@ class GroupedMLP(torch.nn.Module):
     def backward_dw(self) -> int:
         """Computes all weight gradients that backward passes left behind; returns how many."""
         return sum(layer.backward_dw() for layer in self.children())  # type: ignore[operator]
-
-
-def _parameter(shape: tuple[int, ...], like: dict[str, Any]) -> torch.nn.Parameter:
-    return torch.nn.Parameter(torch.empty(shape, **like))
 
 
 def _main_grads(

@@ -70,8 +70,8 @@ def grouped_linear(
     cast = autocast_to(x.device.type) if isinstance(x, torch.Tensor) else None
     if cast is not None:
         x = x.to(cast)
-    check_layer(x, weights, offsets, isinstance(weight, torch.Tensor), sm_limit)
     recorded = is_recorded(x, *weights)
+    check_layer(x, weights, offsets, isinstance(weight, torch.Tensor), sm_limit, recorded)
     transposed = weights[0].stride(-1) != 1 and weights[0].stride(-2) == 1
     given = [main_grad] if isinstance(main_grad, torch.Tensor) else list(main_grad or ())
     owners = list(owners) if owners else [_main_grad.owner_of(weight) for weight in weights]

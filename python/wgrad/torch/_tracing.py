@@ -13,7 +13,9 @@ def is_recorded(*tensors: torch.Tensor) -> bool:
     if torch.compiler.is_compiling() or is_traced():
         return True
     for tensor in tensors:
-        if type(tensor) not in _PLAIN or tensor.is_meta:
+        if type(tensor) not in _PLAIN:
+            return isinstance(tensor, torch.Tensor)
+        if tensor.is_meta:
             return True
     return False
 

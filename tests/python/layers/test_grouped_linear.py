@@ -281,3 +281,14 @@ def network_in_double(of, x, ends, fused):
         )
         parts.append(linear("down", torch.nn.functional.silu(gate) * up, e))
     return torch.cat(parts)
+
+
+def test_separate_parameters_lie_in_one_memory():
+    """So that no forward pass copies them. A copy of the module has them apart, and works."""
+    case = make()
+    layer = layer_of(case, separate=True)
+    starts = [weight.data_ptr() for weight in layer.weights()]
+    assert starts == [starts[0] + e * 16 * 32 * 2 for e in range(3)]
+    for module in (layer, copy.deepcopy(layer)):
+        case.run(module)
+        assert torch.equal(gradient(module).double(), case.weight_gradient())
