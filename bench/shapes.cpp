@@ -71,6 +71,10 @@ std::vector<Shape> select_shapes(const std::vector<Shape>& shapes,
   if (names.empty() || names == std::vector<std::string>{"all"}) return shapes;
   std::vector<Shape> chosen;
   for (const std::string& wanted : names) {
+    if (wanted == "all") {
+      throw ValueError(fmt::format("wgrad: shape is 'all' beside {} more; it must stand alone",
+                                   names.size() - 1));
+    }
     const auto found = std::find_if(shapes.begin(), shapes.end(),
                                     [&](const Shape& shape) { return shape.name == wanted; });
     if (found == shapes.end()) {

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <exception>
 #include <ostream>
+#include <stdexcept>
+#include <string_view>
 
 #include "cli/explain_command.hpp"
 #include "cli/info_command.hpp"
@@ -30,12 +32,41 @@ int guarded(const std::function<int()>& command, std::ostream& out, std::ostream
   } catch (const ValueError& e) {
     err << e.what() << '\n';
     return kBadArgument;
+  } catch (const std::length_error&) {
+    err << "wgrad: no memory is large enough for these sizes; give a smaller --scale\n";
+    return kCannotRun;
   } catch (const std::bad_alloc&) {
     err << "wgrad: not enough memory for these sizes; give a smaller --scale\n";
     return kCannotRun;
   } catch (const std::exception& e) {
     err << e.what() << '\n';
     return kCannotRun;
+  }
+}
+
+/// Whether `text` is UTF-8, of which JSON is made: lead bytes and as many that follow as they say.
+bool is_utf8(std::string_view text) {
+  std::size_t following = 0;
+  for (const char character : text) {
+    const auto byte = static_cast<unsigned char>(character);
+    if (following > 0) {
+      if ((byte & 0xC0U) != 0x80U) return false;
+      --following;
+    } else if (byte >= 0x80) {
+      if (byte < 0xC2 || byte > 0xF4) return false;
+      following = byte < 0xE0 ? 1 : byte < 0xF0 ? 2 : 3;
+    }
+  }
+  return following == 0;
+}
+
+/// Before any work: JSON repeats names and paths, and cannot hold other bytes.
+void check_text(const std::vector<std::string>& arguments) {
+  if (std::find(arguments.begin(), arguments.end(), "--json") == arguments.end()) return;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (is_utf8(arguments[i])) continue;
+    throw ValueError(
+        fmt::format("wgrad: argument {} is no UTF-8; it must be, for --json repeats it", i + 1));
   }
 }
 
@@ -67,6 +98,7 @@ int run_app(const std::vector<std::string>& arguments, std::ostream& out, std::o
   add_trace_command(app, command, out, err);
 
   const auto parse = [&] {
+    check_text(arguments);
     check_command(app, arguments);
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants
     app.parse(std::move(reversed));

@@ -182,6 +182,9 @@ Problem make_problem(const ProblemFlags& f, const bench::Shape& shape) {
     p.tiling.tile_n = f.tile[1];
   }
   if (!f.cluster.empty()) {
+    if (f.cluster[0] == 0 && f.cluster[1] == 0) {  // the core's "wgrad chooses"
+      throw ValueError("wgrad: --cluster is 0,0; it must be a pair of powers of two, or left out");
+    }
     p.tiling.cluster_m = f.cluster[0];
     p.tiling.cluster_n = f.cluster[1];
   }

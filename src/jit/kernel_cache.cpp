@@ -57,7 +57,8 @@ CachedKernel KernelCache::find_or_compile(const KernelKey& kernel,
   std::string key;
   try {
     key = full_key(kernel.key, compiler_.version());
-  } catch (const RuntimeError&) {
+  } catch (const RuntimeError& error) {
+    core::log_once(1, fmt::format("{}; kernels compiled elsewhere are looked for", error.what()));
     if (auto found = written_elsewhere(kernel, disk)) return *std::move(found);
     throw;
   }

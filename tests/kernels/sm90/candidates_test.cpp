@@ -275,6 +275,24 @@ TEST(Sm90Plan, ObeysTheSmLimit) {
   EXPECT_TRUE(planned(mixtral(), device)[0].config.overlaps);
 }
 
+/// A part of a cluster cannot be launched; of a limit that no cluster divides some stay free.
+TEST(Sm90Plan, LaunchesWholeClustersUnderEverySmLimit) {
+  Problem few = mixtral();
+  few.m = few.n = 256;  // tiles so few that clusters share tokens
+  for (const Problem& p : {mixtral(), few}) {
+    for (int limit = 1; limit <= 133; ++limit) {
+      DeviceSpec device = hopper();
+      device.sm_limit = limit;
+      for (const auto& c : planned(p, device)) {
+        const int ctas = static_cast<int>(shared::cluster_ctas(c.config.kernel));
+        ASSERT_GT(c.config.grid, 0) << limit;
+        ASSERT_LE(c.config.grid, limit) << "clusters of " << ctas;
+        ASSERT_EQ(c.config.grid % ctas, 0) << limit << " multiprocessors, clusters of " << ctas;
+      }
+    }
+  }
+}
+
 TEST(Sm90Plan, NeverLaunchesMoreThanThereAreTiles) {
   Problem p = mixtral();
   p.experts = 1;
