@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import jax
@@ -44,7 +45,7 @@ def call(
     return bound(*operands, **attributes)
 
 
-# What shard_map keeps count of has had two names: `vma`, until jax 0.9, and `manual_axis_type`.
+# What shard_map keeps count of has had two names: `vma`, until jax 0.9.2 at least, and `manual_axis_type`.
 
 
 def _varying(array: jax.Array) -> frozenset[str]:
@@ -58,13 +59,12 @@ def _varying(array: jax.Array) -> frozenset[str]:
 def _result(shape: tuple[int, ...], dtype: Any, varying: frozenset[str]) -> jax.ShapeDtypeStruct:
     if not varying:
         return jax.ShapeDtypeStruct(shape, dtype)
+    mesh = jax.sharding.get_abstract_mesh()
+    whole = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec())
+    make: Any = partial(jax.ShapeDtypeStruct, shape, dtype, sharding=whole)
     if hasattr(jax.sharding, "ManualAxisType"):
-        kind = jax.sharding.ManualAxisType(varying=varying)
-        mesh = jax.sharding.get_abstract_mesh()
-        whole = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec())
-        return jax.ShapeDtypeStruct(shape, dtype, sharding=whole, manual_axis_type=kind)
-    earlier: Any = jax.ShapeDtypeStruct
-    return earlier(shape, dtype, vma=varying)
+        return make(manual_axis_type=jax.sharding.ManualAxisType(varying=varying))
+    return make(vma=varying)
 
 
 def _vary(array: jax.Array, axes: frozenset[str]) -> jax.Array:
