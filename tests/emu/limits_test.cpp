@@ -14,10 +14,11 @@ namespace {
 TEST(Machine, HoldsTheBarriersOfEveryPlannedKernel) {
   std::uint32_t most = 0;
   for (const shared::Config& c : planned_configs()) {
-    const shared::SmemLayout s = shared::smem_layout(c);
-    const std::uint32_t before_work =
-        s.turn + shared::kMathWarpgroups * shared::kBarrierBytes - s.full;
-    most = std::max(most, (before_work + s.order - s.work_full) / shared::kBarrierBytes);
+    std::uint32_t barriers = 0;
+    for (const shared::SmemRegion& r : shared::smem_table(c).region) {
+      if (r.kind == shared::RegionKind::kBarrier) barriers += r.count;
+    }
+    most = std::max(most, barriers);
   }
   EXPECT_GT(most, 64U);
   EXPECT_LE(most, emu::kMaxBarriers);

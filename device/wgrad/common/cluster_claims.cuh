@@ -13,25 +13,18 @@ namespace wgrad::device {
 
 template <KernelConfig auto kConfig>
 struct ClusterClaims {
-  static constexpr auto kSmem = smem_layout(kConfig);
+  static constexpr bool kAny = claims_together(kConfig);
+  static constexpr Place kNumber = kAny ? place_of(kConfig, "claim") : Place{};
+  static constexpr Place kTold = kAny ? place_of(kConfig, "claim told") : Place{};
+  static constexpr Place kHeard = kAny ? place_of(kConfig, "claim heard") : Place{};
   static constexpr u32 kCtas = u32(cluster_ctas(kConfig));
 
   u32 base = 0;  // start of dynamic shared memory
   RingCursor<kClaimSlotsAhead> at{};
 
-  WGRAD_DEVICE u32 number(u32 slot) const { return base + kSmem.claims + slot * kClaimBytes; }
-  WGRAD_DEVICE u32 told(u32 slot) const { return base + kSmem.claim_told + slot * kBarrierBytes; }
-  WGRAD_DEVICE u32 heard(u32 slot) const { return base + kSmem.claim_heard + slot * kBarrierBytes; }
-
-  // One thread, before any other use.
-  WGRAD_DEVICE void init() const {
-    if constexpr (claims_together(kConfig)) {
-      for (u32 s = 0; s < kClaimSlotsAhead; ++s) {
-        arch::barrier_init(told(s), 1);
-        arch::barrier_init(heard(s), kCtas);
-      }
-    }
-  }
+  WGRAD_DEVICE u32 number(u32 slot) const { return base + kNumber.at + slot * kClaimBytes; }
+  WGRAD_DEVICE u32 told(u32 slot) const { return base + kTold.at + slot * kBarrierBytes; }
+  WGRAD_DEVICE u32 heard(u32 slot) const { return base + kHeard.at + slot * kBarrierBytes; }
 
   // The first CTA's scheduler, before it hears the number itself.
   WGRAD_DEVICE void tell(u32 index) const {

@@ -11,22 +11,19 @@ namespace wgrad::device {
 
 template <KernelConfig auto kConfig>
 struct OutputRing {
-  static constexpr auto kSmem = smem_layout(kConfig);
+  static constexpr Place kBox = place_of(kConfig, "output ring slot");
+  static constexpr Place kReadback = place_of(kConfig, "readback");
   static constexpr u32 kSlots = static_cast<u32>(kConfig.ring_slots);
-  static constexpr u32 kBoxBytes = u32(output_box_bytes(kConfig));
 
   u32 base;  // start of dynamic shared memory
   u32 warp;  // among the math warps
   RingCursor<kSlots> at;
 
   WGRAD_DEVICE u32 box(u32 slot) const {
-    return base + kSmem.ring + (warp * kSlots + slot) * kBoxBytes;
+    return base + kBox.at + (warp * kSlots + slot) * kBox.bytes;
   }
   WGRAD_DEVICE u32 readback(u32 slot) const {
-    return base + kSmem.readback + (warp * kSlots + slot) * kBarrierBytes;
-  }
-  WGRAD_DEVICE void init() const {
-    for (u32 s = 0; s < kSlots; ++s) arch::barrier_init(readback(s), 1);
+    return base + kReadback.at + (warp * kSlots + slot) * kBarrierBytes;
   }
 
   // All lanes: the current slot may be written. Leader: the lane that issues the stores.
@@ -52,7 +49,7 @@ struct OutputRing {
 
   // Leader, no store reading the slot: fetch the destination box into it (16-bit accumulate).
   WGRAD_DEVICE void fetch(u32 slot, const TensorMap& map, const arch::Coord& x) const {
-    arch::barrier_arrive_expect(readback(slot), kBoxBytes);
+    arch::barrier_arrive_expect(readback(slot), kBox.bytes);
     arch::load_box<4>(box(slot), map, readback(slot), x);
   }
   WGRAD_DEVICE void wait_fetched() const { arch::barrier_wait(readback(at.slot), at.parity); }

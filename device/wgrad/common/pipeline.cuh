@@ -9,7 +9,8 @@
 #pragma once
 
 #include "wgrad/arch/arch.cuh"
-#include "wgrad/sm90/smem.hpp"
+#include "wgrad/shared/kernel_config.hpp"
+#include "wgrad/shared/smem_table.hpp"
 
 namespace wgrad::device {
 
@@ -39,28 +40,16 @@ using StageCursor = RingCursor<static_cast<u32>(kConfig.stages)>;
 
 template <KernelConfig auto kConfig>
 struct Pipeline {
-  static constexpr auto kSmem = smem_layout(kConfig);
-  static constexpr u32 kReaders =
-      uses_multicast(kConfig) ? 2 : 1;  // CTAs that read a stage's multicast part
-  static constexpr u32 kFullArrivals =
-      (uses_tma(kConfig) ? 1 : 0) + (uses_loader(kConfig) ? u32{kWarpgroupThreads} : 0);
-  static constexpr u32 kEmptyArrivals =
-      u32(warpgroups_per_tile(kConfig)) * (kWarpgroupThreads / 32) * kReaders;
+  static constexpr Place kA = place_of(kConfig, "a stage"), kB = place_of(kConfig, "b stage");
+  static constexpr Place kFull = place_of(kConfig, "full"), kEmpty = place_of(kConfig, "empty");
+  static constexpr u32 kReaders = stage_readers(kConfig);
 
   u32 base;  // start of dynamic shared memory
 
-  WGRAD_DEVICE u32 full(u32 stage) const { return base + kSmem.full + stage * kBarrierBytes; }
-  WGRAD_DEVICE u32 empty(u32 stage) const { return base + kSmem.empty + stage * kBarrierBytes; }
-  WGRAD_DEVICE u32 a(u32 stage) const { return base + kSmem.a + stage * a_stage_bytes(kConfig); }
-  WGRAD_DEVICE u32 b(u32 stage) const { return base + kSmem.b + stage * b_stage_bytes(kConfig); }
-
-  // One thread, before any other use.
-  WGRAD_DEVICE void init() const {
-    for (u32 s = 0; s < u32(kConfig.stages); ++s) {
-      arch::barrier_init(full(s), kFullArrivals);
-      arch::barrier_init(empty(s), kEmptyArrivals);
-    }
-  }
+  WGRAD_DEVICE u32 full(u32 stage) const { return base + kFull.at + stage * kBarrierBytes; }
+  WGRAD_DEVICE u32 empty(u32 stage) const { return base + kEmpty.at + stage * kBarrierBytes; }
+  WGRAD_DEVICE u32 a(u32 stage) const { return base + kA.at + stage * kA.bytes; }
+  WGRAD_DEVICE u32 b(u32 stage) const { return base + kB.at + stage * kB.bytes; }
 
   WGRAD_DEVICE void wait_empty(const StageCursor<kConfig>& at) const {
     arch::barrier_wait(empty(at.slot), at.parity ^ 1);  // the first pass finds every stage empty
@@ -77,31 +66,6 @@ struct Pipeline {
     } else {
       if (lane < kReaders) arch::barrier_arrive_cluster(arch::map_to_rank(empty(stage), lane));
     }
-  }
-};
-
-// Pingpong: the warpgroups run their main loops in turn. Not only for speed: a parity tells a phase
-// from its neighbours alone, so nobody may wait for a stage two phases ahead of the one that is
-// being filled.
-template <KernelConfig auto kConfig>
-struct Turns {
-  u32 base;  // start of dynamic shared memory
-
-  WGRAD_DEVICE u32 turn(u32 warpgroup) const {
-    return base + smem_layout(kConfig).turn + warpgroup * kBarrierBytes;
-  }
-  WGRAD_DEVICE void init() const {
-    for (u32 w = 0; w < 2; ++w) arch::barrier_init(turn(w), kWarpgroupThreads / 32);
-  }
-  // `tile`: how many tiles this warpgroup has had before. Warpgroup 0 begins.
-  WGRAD_DEVICE void wait(u32 warpgroup, u32 tile) const {
-    arch::barrier_wait(turn(warpgroup), (warpgroup == 0 ? tile + 1 : tile) % 2);
-  }
-  // For all lanes: one that still waits for this turn would miss it, and wait for ever, if the
-  // other warpgroup passed it back meanwhile. An empty tile has no wgmma to bring them together.
-  WGRAD_DEVICE void pass_on(u32 warpgroup) const {
-    arch::warp_sync();
-    if (arch::lane_index() == 0) arch::barrier_arrive(turn(warpgroup ^ 1));
   }
 };
 

@@ -2,10 +2,7 @@
 // faults.
 #pragma once
 
-#include "wgrad/common/cluster_claims.cuh"
-#include "wgrad/common/output_ring.cuh"
 #include "wgrad/common/work_queue.cuh"
-#include "wgrad/sm90/parts.cuh"
 
 namespace wgrad::device {
 
@@ -90,15 +87,22 @@ WGRAD_DEVICE void check_data(const Cta<kConfig>& cta) {
   }
 }
 
-template <KernelConfig auto kConfig>
-WGRAD_DEVICE void init_barriers(const Cta<kConfig>& cta) {
-  Pipeline<kConfig>{cta.smem}.init();
-  for (u32 w = 0; w < u32(math_warps(kConfig)); ++w) OutputRing<kConfig>{cta.smem, w, {}}.init();
-  for (u32 w = 0; w < u32(math_warps(kConfig)); ++w) Parts<kConfig>{cta.smem, w, cta.rank}.init();
-  Turns<kConfig>{cta.smem}.init();
-  WorkQueue<kConfig>{cta.smem}.init();
-  ClusterClaims<kConfig>{cta.smem}.init();
-  arch::barrier_init_fence();
+// One thread: the barriers of row kRow of the table and of the rows after it. Two rows of as many
+// barriers, full and empty ones, are made together.
+template <KernelConfig auto kConfig, u32 kRow = 0>
+WGRAD_DEVICE void init_barriers(u32 smem) {
+  constexpr SmemTable kSmem = smem_table(kConfig);
+  if constexpr (kRow < kSmem.count && kSmem.region[kRow].kind != RegionKind::kBarrier) {
+    init_barriers<kConfig, kRow + 1>(smem);
+  } else if constexpr (kRow < kSmem.count) {
+    constexpr SmemRegion kOne = kSmem.region[kRow], kNext = kSmem.region[kRow + 1];
+    constexpr bool kPair = kNext.kind == RegionKind::kBarrier && kNext.count == kOne.count;
+    for (u32 i = 0; i < kOne.count; ++i) {
+      arch::barrier_init(smem + kOne.at + i * kBarrierBytes, kOne.arrivals);
+      if constexpr (kPair) arch::barrier_init(smem + kNext.at + i * kBarrierBytes, kNext.arrivals);
+    }
+    init_barriers<kConfig, kRow + (kPair ? 2 : 1)>(smem);
+  }
 }
 
 template <KernelConfig auto kConfig>
@@ -115,7 +119,8 @@ template <KernelConfig auto kConfig>
 WGRAD_DEVICE void prepare(const Cta<kConfig>& cta) {
   if (arch::thread_index() == 0) {
     prefetch_maps<kConfig>(cta.params);
-    init_barriers(cta);
+    init_barriers<kConfig>(cta.smem);
+    arch::barrier_init_fence();
   }
   arch::grid_dependency_wait();
   check_data(cta);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "wgrad/common/ragged.cuh"
-#include "wgrad/sm90/smem.hpp"
+#include "wgrad/shared/smem_table.hpp"
 
 namespace wgrad::device {
 
@@ -26,6 +26,8 @@ struct TileExtra {
 // What a CTA knows for its whole life.
 template <KernelConfig auto kConfig>
 struct Cta {
+  static constexpr Place kOrder = place_of(kConfig, "order");
+
   const KernelParams& params;
   TileGrid grid;
   u32 smem;     // start of dynamic shared memory
@@ -42,9 +44,7 @@ struct Cta {
         cluster_count(arch::block_count() / u32(cluster_ctas(kConfig))) {}
 
   WGRAD_DEVICE bool is_ordered() const { return params.experts <= kMaxOrderedExperts; }
-  WGRAD_DEVICE u32 order_entry(u32 slot) const {
-    return smem + smem_layout(kConfig).order + 2 * slot;
-  }
+  WGRAD_DEVICE u32 order_entry(u32 slot) const { return smem + kOrder.at + kOrder.bytes * slot; }
 };
 
 WGRAD_DEVICE TokenRange expert_tokens(const KernelParams& p, i32 expert) {

@@ -8,24 +8,17 @@ namespace wgrad::device {
 
 template <KernelConfig auto kConfig>
 struct WorkQueue {
-  static constexpr auto kSmem = smem_layout(kConfig);
-  static constexpr u32 kReaders = u32(queue_readers(kConfig));
   static constexpr bool kHasExtra = TileExtra<kConfig>::kAny;
+  static constexpr Place kEntry = place_of(kConfig, "work entry");
+  static constexpr Place kFull = place_of(kConfig, "work full");
+  static constexpr Place kEmpty = place_of(kConfig, "work empty");
 
   u32 base = 0;  // start of dynamic shared memory
   RingCursor<kWorkSlots> at{};
 
-  WGRAD_DEVICE u32 entry() const { return base + kSmem.work + at.slot * kWorkBytes; }
-  WGRAD_DEVICE u32 full(u32 slot) const { return base + kSmem.work_full + slot * kBarrierBytes; }
-  WGRAD_DEVICE u32 empty(u32 slot) const { return base + kSmem.work_empty + slot * kBarrierBytes; }
-
-  // One thread, before any other use.
-  WGRAD_DEVICE void init() const {
-    for (u32 s = 0; s < kWorkSlots; ++s) {
-      arch::barrier_init(full(s), 1);
-      arch::barrier_init(empty(s), kReaders);
-    }
-  }
+  WGRAD_DEVICE u32 entry() const { return base + kEntry.at + at.slot * kWorkBytes; }
+  WGRAD_DEVICE u32 full(u32 slot) const { return base + kFull.at + slot * kBarrierBytes; }
+  WGRAD_DEVICE u32 empty(u32 slot) const { return base + kEmpty.at + slot * kBarrierBytes; }
 
   // The scheduler. `extra`: what TileExtra has to say, if anything.
   WGRAD_DEVICE void push(const Work& w, const arch::Chunk& extra = {}) {

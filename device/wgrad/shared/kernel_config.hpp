@@ -22,9 +22,10 @@ template <typename C>
 concept KernelConfig = TileConfig<C> && requires(const C& c) {
   threads_per_cta(c) + math_warps(c);
   warpgroups_per_tile(c) + tiles_at_once(c);  // that read a stage; that a CTA has side by side
-  uses_multicast(c) && reaches_other_ctas(c);
+  stage_readers(c);                           // CTAs that a stage's multicast part is sent to
+  reaches_other_ctas(c);
   b_box_tokens(c) + b_box_rows(c) + output_box_rows(c);
-  smem_layout(c).total;
+  smem_table(c).total;  // shared/smem_table.hpp
 };
 
 template <TileConfig C>

@@ -68,6 +68,7 @@ inline constexpr i32 kTileK = 64;          // tokens of such a K-major row of 16
 inline constexpr i32 kTokenAlignment = 8;  // tokens in 16 bytes: where a K-major box may start
 inline constexpr i32 kWindowTokens = 16;   // K of one 16-bit MMA: what it sums at once
 inline constexpr i32 kWarpgroupThreads = 128;
+inline constexpr u32 kWarpgroupWarps = kWarpgroupThreads / 32;
 
 // Of an operand's elements in memory.
 constexpr i32 bits_of(InputType) {

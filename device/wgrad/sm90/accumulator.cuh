@@ -7,6 +7,7 @@
 
 #include "wgrad/arch/arch.cuh"
 #include "wgrad/common/tile.cuh"
+#include "wgrad/sm90/config.hpp"
 
 namespace wgrad::device {
 

@@ -111,6 +111,10 @@ constexpr bool uses_multicast(const Config& c) {
   return c.cluster_m == 2 && !uses_loader(c);
 }
 
+constexpr u32 stage_readers(const Config& c) {
+  return uses_multicast(c) ? 2 : 1;
+}
+
 // CTAs write to, or arrive at, each other's shared memory: their barriers must be made first.
 constexpr bool reaches_other_ctas(const Config& c) {
   return uses_multicast(c) || c.split_k > 1;

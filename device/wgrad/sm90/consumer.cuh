@@ -5,6 +5,7 @@
 #include "wgrad/common/align.cuh"
 #include "wgrad/common/work_queue.cuh"
 #include "wgrad/sm90/epilogue.cuh"
+#include "wgrad/sm90/turns.cuh"
 #include "wgrad/sm90/wgmma_tile.cuh"
 
 namespace wgrad::device {

@@ -17,18 +17,21 @@
 #include "wgrad/common/trace.cuh"
 #include "wgrad/common/work.cuh"
 #include "wgrad/sm90/accumulator.cuh"
+#include "wgrad/sm90/smem.hpp"
 
 namespace wgrad::device {
 
 template <auto kConfig>
 struct Parts {
-  static constexpr SmemLayout kSmem = smem_layout(kConfig);
   static constexpr u32 kCtas = u32(kConfig.split_k);
+  static constexpr bool kShared = kCtas > 1;
+  static constexpr Place kPart = kShared ? place_of(kConfig, "part of a box") : Place{};
+  static constexpr Place kFull = kShared ? place_of(kConfig, "parts full") : Place{};
+  static constexpr Place kRoom = kShared ? place_of(kConfig, "parts room") : Place{};
+  static constexpr Place kRead = kShared ? place_of(kConfig, "parts read") : Place{};
   static constexpr u32 kBoxes = u32(output_boxes(kConfig));  // of a warp's 16 rows
   static constexpr u32 kOwn = u32(boxes_per_cta(kConfig));
-  static constexpr u32 kBytes = u32(box_part_bytes(kConfig));
-  static constexpr u32 kValues = kBytes / 4 / 32;  // of one thread
-  static constexpr bool kShared = kCtas > 1;
+  static constexpr u32 kValues = kPart.bytes / 4 / 32;  // of one thread
   static constexpr u32 kMathThreads = u32(math_warps(kConfig)) * 32;
 
   u32 base = 0;  // start of dynamic shared memory
@@ -37,28 +40,16 @@ struct Parts {
   u32 tile = 0;  // of this CTA
 
   WGRAD_DEVICE u32 parity() const { return tile & 1; }
-  WGRAD_DEVICE u32 full() const { return base + kSmem.parts_full + warp * kBarrierBytes; }
-  WGRAD_DEVICE u32 room() const { return base + kSmem.parts_room + warp * kBarrierBytes; }
-  WGRAD_DEVICE u32 read() const {
-    return base + kSmem.parts_read + tile % kWorkSlots * kBarrierBytes;
-  }
+  WGRAD_DEVICE u32 full() const { return base + kFull.at + warp * kBarrierBytes; }
+  WGRAD_DEVICE u32 room() const { return base + kRoom.at + warp * kBarrierBytes; }
+  WGRAD_DEVICE u32 read() const { return base + kRead.at + tile % kWorkSlots * kBarrierBytes; }
   // Where this thread's part of box `box`, from the `other`-th of the other CTAs, lies.
   WGRAD_DEVICE u32 part(u32 box, u32 other) const {
-    return base + kSmem.parts + ((warp * kOwn + box % kOwn) * (kCtas - 1) + other) * kBytes +
+    return base + kPart.at + ((warp * kOwn + box % kOwn) * (kCtas - 1) + other) * kPart.bytes +
            arch::lane_index() * 16;
   }
 
   WGRAD_DEVICE static u32 among_others(u32 cta, u32 owner) { return cta - (cta > owner ? 1 : 0); }
-
-  // One thread, before any other use.
-  WGRAD_DEVICE void init() const {
-    if constexpr (kShared) {
-      arch::barrier_init(full(), kCtas - 1);
-      arch::barrier_init(room(), kCtas - 1);
-      if (warp < kWorkSlots)
-        arch::barrier_init(base + kSmem.parts_read + warp * kBarrierBytes, kMathThreads / 32);
-    }
-  }
 
   // Boxes of a band that this CTA writes: [first_own, first_own + kOwn).
   WGRAD_DEVICE i32 first_own() const { return kShared ? i32(rank * kOwn) : 0; }

@@ -2,82 +2,59 @@
 // device addresses with it.
 #pragma once
 
+#include "wgrad/shared/smem_table.hpp"
 #include "wgrad/sm90/config.hpp"
 
 namespace wgrad::shared::sm90 {
 
-inline constexpr u32 kBoxAlignment = 1024;      // 128-byte swizzle repeats every 8 rows
 inline constexpr u32 kMaxSharedBytes = 232448;  // opt-in limit of an SM90 block (227 KB)
-inline constexpr u32 kBarrierBytes = 8;
-inline constexpr u32 kWorkSlots = 4;        // tiles between the scheduler and the slowest role
-inline constexpr u32 kWorkBytes = 32;       // one entry of the work queue
-inline constexpr u32 kClaimSlotsAhead = 2;  // claims between the first CTA and the others
-inline constexpr u32 kClaimBytes = 16;
-inline constexpr i32 kMaxOrderedExperts = 1024;  // more experts than this run in natural order
 
-// Offsets in bytes from the (kBoxAlignment-aligned) start of dynamic shared memory.
-struct SmemLayout {
-  u32 a;         // stages x A tile
-  u32 b;         // stages x B tile
-  u32 ring;      // math warps x ring_slots x output box
-  u32 parts;     // split_k, in the stages: math warps x boxes_per_cta x other CTAs x part of a box
-  u32 full;      // stages mbarriers: operands have landed
-  u32 empty;     // stages mbarriers: operands are no longer read
-  u32 readback;  // math warps x ring_slots mbarriers: destination box has landed (16-bit
-                 // accumulate)
-  u32 parts_full;   // split_k: math warps mbarriers: the other CTAs' parts are there
-  u32 parts_room;   // split_k: math warps mbarriers: the other CTAs have no use for their stages
-  u32 parts_read;   // split_k: kWorkSlots mbarriers: this CTA's stages may be filled again
-  u32 turn;         // kMathWarpgroups mbarriers: the main loop is this warpgroup's (pingpong)
-  u32 work;         // kWorkSlots entries: the tiles to compute
-  u32 work_full;    // kWorkSlots mbarriers: an entry is written
-  u32 work_empty;   // kWorkSlots mbarriers: every role has read it
-  u32 claims;       // claims_together: kClaimSlotsAhead numbers of tiles, 16 bytes each
-  u32 claim_told;   // kClaimSlotsAhead mbarriers: a number is there
-  u32 claim_heard;  // kClaimSlotsAhead mbarriers of the first CTA: all have read it
-  u32 order;        // u16 expert per schedule slot
-  u32 total;
-};
+// Who completes a phase of the pipeline's barriers: one arrival of the thread that drives the copy
+// engine, one of each thread that copies; one of each math warp of every CTA a stage was sent to.
+constexpr u32 full_arrivals(const Config& c) {
+  return (uses_tma(c) ? 1 : 0) + (uses_loader(c) ? u32{kWarpgroupThreads} : 0);
+}
+constexpr u32 empty_arrivals(const Config& c) {
+  return static_cast<u32>(warpgroups_per_tile(c)) * kWarpgroupWarps * stage_readers(c);
+}
 
-constexpr SmemLayout smem_layout(const Config& c) {
-  const u32 stages = static_cast<u32>(c.stages);
-  const u32 slots = static_cast<u32>(math_warps(c) * c.ring_slots);
-  SmemLayout s{};
-  s.a = 0;
-  s.b = s.a + stages * a_stage_bytes(c);
-  s.ring = s.b + stages * b_stage_bytes(c);
-  s.parts = 0;
-  s.full = s.ring + slots * static_cast<u32>(output_box_bytes(c));
-  s.empty = s.full + stages * kBarrierBytes;
-  s.readback = s.empty + stages * kBarrierBytes;
-  s.parts_full = s.readback + slots * kBarrierBytes;
-  const u32 parts_barriers = c.split_k > 1 ? static_cast<u32>(math_warps(c)) : 0;
-  s.parts_room = s.parts_full + parts_barriers * kBarrierBytes;
-  s.parts_read = s.parts_room + parts_barriers * kBarrierBytes;
-  s.turn = s.parts_read + (c.split_k > 1 ? kWorkSlots * kBarrierBytes : 0);
-  s.work = round_up(s.turn + static_cast<u32>(kMathWarpgroups) * kBarrierBytes, 16u);
-  s.work_full = s.work + kWorkSlots * kWorkBytes;
-  s.work_empty = s.work_full + kWorkSlots * kBarrierBytes;
-  const u32 claims = claims_together(c) ? kClaimSlotsAhead : 0;
-  s.claims = s.work_empty + kWorkSlots * kBarrierBytes;
-  s.claim_told = s.claims + claims * kClaimBytes;
-  s.claim_heard = s.claim_told + claims * kBarrierBytes;
-  s.order = s.claim_heard + claims * kBarrierBytes;
-  s.total = round_up(s.order + static_cast<u32>(kMaxOrderedExperts) * 2u, 128u);
-  return s;
+constexpr SmemTable smem_table(const Config& c) {
+  const u32 stages = static_cast<u32>(c.stages), warps = static_cast<u32>(math_warps(c));
+  const u32 slots = warps * static_cast<u32>(c.ring_slots);
+  const u32 others = static_cast<u32>(c.split_k) - 1;  // CTAs that share the tokens
+  SmemTable t{};
+  t.add({"a stage", RegionKind::kStage, a_stage_bytes(c), stages, kBoxAlignment});
+  t.add({"b stage", RegionKind::kStage, b_stage_bytes(c), stages, kBoxAlignment});
+  t.add({"output ring slot", RegionKind::kOutput, static_cast<u32>(output_box_bytes(c)), slots,
+         kBoxAlignment});
+  t.add({"key of the sort", RegionKind::kLoan, 4, static_cast<u32>(kMaxOrderedExperts)});
+  t.add_barriers("full", stages, full_arrivals(c));    // operands have landed
+  t.add_barriers("empty", stages, empty_arrivals(c));  // operands are no longer read
+  t.add_barriers("readback", slots, 1);  // 16-bit accumulate: the destination's box has landed
+  if (others > 0) {                      // sm90/parts.cuh
+    t.add({"part of a box", RegionKind::kLoan, static_cast<u32>(box_part_bytes(c)),
+           warps * others * static_cast<u32>(boxes_per_cta(c))});
+    t.add_barriers("parts full", warps, others);
+    t.add_barriers("parts room", warps, others);
+    t.add_barriers("parts read", kWorkSlots, warps);
+  }
+  t.add_barriers("turn", static_cast<u32>(kMathWarpgroups), kWarpgroupWarps);  // sm90/turns.cuh
+  add_work_queue(t, static_cast<u32>(queue_readers(c)));
+  if (claims_together(c)) add_cluster_claims(t, static_cast<u32>(cluster_ctas(c)));
+  add_expert_order(t);
+  t.total = round_up(t.total, 128u);
+  return t;
 }
 
 // Most stages that fit beside the ring.
 constexpr i32 max_stages(Config c) {
   c.stages = 12;
-  while (c.stages > 2 && smem_layout(c).total > kMaxSharedBytes) --c.stages;
+  while (c.stages > 2 && smem_table(c).total > kMaxSharedBytes) --c.stages;
   return c.stages;
 }
 
-static_assert(smem_layout(Config{}).total <= kMaxSharedBytes);
-static_assert(smem_layout(Config{}).b % kBoxAlignment == 0 &&
-              smem_layout(Config{}).ring % kBoxAlignment == 0);
-// The expert sort borrows the stages before the first load.
+static_assert(smem_table(Config{}).total <= kMaxSharedBytes);
+// What lies in the stages fits there.
 static_assert(static_cast<u32>(kMaxOrderedExperts) * 4u <= 2u * (128u + 64u) * 64u);
 
 }  // namespace wgrad::shared::sm90

@@ -2,7 +2,7 @@
 // tiles and tells the others of them. One producer warpgroup fills operand stages by the copy
 // engine (or, for ragged K-major operands, by copies of its threads); two math warpgroups multiply
 // them with wgmma and drain their tiles through an output ring. Launch: threads_per_cta(kConfig)
-// threads, smem_layout(kConfig).total bytes of dynamic shared memory, grid_ctas(...) CTAs in
+// threads, smem_table(kConfig).total bytes of dynamic shared memory, grid_ctas(...) CTAs in
 // clusters of cluster_ctas(kConfig).
 #pragma once
 
@@ -21,7 +21,7 @@ inline constexpr u32 kMathRegisters = uses_loader(kConfig) ? 224 : 232;
 template <Config kConfig>
 WGRAD_DEVICE void wgrad_sm90(const KernelParams& params) {
   static_assert(is_valid(kConfig), "no such tile, depth or cluster");
-  static_assert(smem_layout(kConfig).total <= kMaxSharedBytes, "more shared memory than a CTA has");
+  static_assert(smem_table(kConfig).total <= kMaxSharedBytes, "more shared memory than a CTA has");
   const Cta<kConfig> cta(params);
   prepare(cta);
   const u32 thread = arch::thread_index();

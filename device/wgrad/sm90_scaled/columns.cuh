@@ -33,7 +33,8 @@ WGRAD_DEVICE u32 experts_per_checkpoint(const KernelParams& p) {
 
 template <KernelConfig auto kConfig>
 WGRAD_DEVICE u32 checkpoint(const Cta<kConfig>& cta, u32 index) {
-  return cta.smem + smem_layout(kConfig).columns + 4 * index;
+  constexpr Place kColumns = place_of(kConfig, "columns");
+  return cta.smem + kColumns.at + 4 * index;
 }
 
 // All threads, of which there are at least kColumnCheckpoints; a barrier of theirs must follow.
@@ -66,7 +67,7 @@ WGRAD_DEVICE u32 columns_before(const Cta<kConfig>& cta, i32 expert) {
 template <KernelConfig auto kConfig>
 requires(is_block_scaled(kConfig)) struct TileExtra<kConfig> {
   static constexpr bool kAny = true;
-  static constexpr u32 kOffset = smem_layout(kConfig).work_scales, kBytes = 16;
+  static constexpr u32 kOffset = place_of(kConfig, "work scales").at, kBytes = 16;
 
   // Words: the expert's first scale column, global factors of A and B. An expert whose scale
   // factors the tensors do not hold counts as one without tokens.

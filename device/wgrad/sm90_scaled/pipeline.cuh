@@ -30,47 +30,32 @@ using RawCursor = RingCursor<static_cast<u32>(kConfig.raw_stages)>;
 
 template <KernelConfig auto kConfig>
 struct ScaledPipeline {
-  static constexpr ScaledSmemLayout kSmem = smem_layout(kConfig);
+  static constexpr Place kRawFull = place_of(kConfig, "raw full");
+  static constexpr Place kRawEmpty = place_of(kConfig, "raw empty");
+  static constexpr Place kFull = place_of(kConfig, "full"), kEmpty = place_of(kConfig, "empty");
+  static constexpr Place kRawA = place_of(kConfig, "raw a"), kRawB = place_of(kConfig, "raw b");
+  static constexpr Place kScalesA = place_of(kConfig, "scales a");
+  static constexpr Place kScalesB = place_of(kConfig, "scales b");
+  static constexpr Place kA = place_of(kConfig, "decoded a"), kB = place_of(kConfig, "decoded b");
+  static constexpr Place kFlags = place_of(kConfig, "flags");
 
   u32 base;  // start of dynamic shared memory
 
-  WGRAD_DEVICE u32 raw_full(u32 stage) const {
-    return base + kSmem.raw_full + stage * kBarrierBytes;
-  }
+  WGRAD_DEVICE u32 raw_full(u32 stage) const { return base + kRawFull.at + stage * kBarrierBytes; }
   WGRAD_DEVICE u32 raw_empty(u32 stage) const {
-    return base + kSmem.raw_empty + stage * kBarrierBytes;
+    return base + kRawEmpty.at + stage * kBarrierBytes;
   }
-  WGRAD_DEVICE u32 full(u32 stage) const { return base + kSmem.full + stage * kBarrierBytes; }
-  WGRAD_DEVICE u32 empty(u32 stage) const { return base + kSmem.empty + stage * kBarrierBytes; }
-  WGRAD_DEVICE u32 raw_a(u32 stage) const {
-    return base + kSmem.raw_a + stage * u32(raw_a_bytes(kConfig));
-  }
-  WGRAD_DEVICE u32 raw_b(u32 stage) const {
-    return base + kSmem.raw_b + stage * u32(raw_b_bytes(kConfig));
-  }
-  WGRAD_DEVICE u32 scales_a(u32 stage) const {
-    return base + kSmem.scales_a + stage * scale_bytes_a(kConfig);
-  }
-  WGRAD_DEVICE u32 scales_b(u32 stage) const {
-    return base + kSmem.scales_b + stage * scale_bytes_b(kConfig);
-  }
+  WGRAD_DEVICE u32 full(u32 stage) const { return base + kFull.at + stage * kBarrierBytes; }
+  WGRAD_DEVICE u32 empty(u32 stage) const { return base + kEmpty.at + stage * kBarrierBytes; }
+  WGRAD_DEVICE u32 raw_a(u32 stage) const { return base + kRawA.at + stage * kRawA.bytes; }
+  WGRAD_DEVICE u32 raw_b(u32 stage) const { return base + kRawB.at + stage * kRawB.bytes; }
+  WGRAD_DEVICE u32 scales_a(u32 stage) const { return base + kScalesA.at + stage * kScalesA.bytes; }
+  WGRAD_DEVICE u32 scales_b(u32 stage) const { return base + kScalesB.at + stage * kScalesB.bytes; }
   WGRAD_DEVICE u32 a(u32 stage) const {
-    return base + kSmem.a + (kConfig.registers_a ? 0 : stage * a_stage_bytes(kConfig));
+    return base + kA.at + (kConfig.registers_a ? 0 : stage * kA.bytes);
   }
-  WGRAD_DEVICE u32 b(u32 stage) const { return base + kSmem.b + stage * b_stage_bytes(kConfig); }
-  WGRAD_DEVICE u32 flags(u32 stage) const { return base + kSmem.flags + stage * kFlagBytes; }
-
-  // One thread, before any other use.
-  WGRAD_DEVICE void init() const {
-    for (u32 s = 0; s < u32(kConfig.raw_stages); ++s) {
-      arch::barrier_init(raw_full(s), u32(1 + copier_warps(kConfig)));
-      arch::barrier_init(raw_empty(s), u32(raw_readers(kConfig)));
-    }
-    for (u32 s = 0; s < u32(kConfig.stages); ++s) {
-      arch::barrier_init(full(s), u32(converter_warps(kConfig)));
-      arch::barrier_init(empty(s), u32(math_warps(kConfig)));
-    }
-  }
+  WGRAD_DEVICE u32 b(u32 stage) const { return base + kB.at + stage * kB.bytes; }
+  WGRAD_DEVICE u32 flags(u32 stage) const { return base + kFlags.at + stage * kFlags.bytes; }
 
   // The first pass finds every stage empty.
   WGRAD_DEVICE void wait_raw_empty(const RawCursor<kConfig>& at) const {

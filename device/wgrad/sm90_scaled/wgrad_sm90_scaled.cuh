@@ -1,7 +1,7 @@
 // The Hopper kernel for block-scaled operands: persistent and warp-specialised. One thread
 // schedules. One has the copy engine bring codes and scale factors; converter warpgroups decode
 // them into 16-bit stages; two math warpgroups multiply these with wgmma and drain their tiles
-// through an output ring. Launch: threads_per_cta(kConfig) threads, smem_layout(kConfig).total
+// through an output ring. Launch: threads_per_cta(kConfig) threads, smem_table(kConfig).total
 // bytes of dynamic shared memory, grid_ctas(...) CTAs.
 #pragma once
 
@@ -34,9 +34,7 @@ WGRAD_DEVICE void prepare_scaled(const Cta<kConfig>& cta) {
     if constexpr (kConfig.raw_b != OperandLayout::kKMajorRagged)
       arch::prefetch_map(cta.params.map_b);
     arch::prefetch_map(cta.params.map_out);
-    ScaledPipeline<kConfig>{cta.smem}.init();
-    for (u32 w = 0; w < u32(math_warps(kConfig)); ++w) OutputRing<kConfig>{cta.smem, w, {}}.init();
-    WorkQueue<kConfig>{cta.smem}.init();
+    init_barriers<kConfig>(cta.smem);
     arch::barrier_init_fence();
   }
   arch::grid_dependency_wait();
@@ -67,7 +65,7 @@ WGRAD_DEVICE void multiply_decoded(const Cta<kConfig>& cta, u32 thread) {
 template <KernelConfig auto kConfig>
 WGRAD_DEVICE void wgrad_sm90_scaled(const ScaledParams& params) {
   static_assert(is_valid(kConfig), "no such format, tile or depth");
-  static_assert(smem_layout(kConfig).total <= kMaxSharedBytes, "more shared memory than a CTA has");
+  static_assert(smem_table(kConfig).total <= kMaxSharedBytes, "more shared memory than a CTA has");
   constexpr RoleRegisters kRegisters = role_registers(kConfig);
   constexpr u32 kFirstMath = u32(first_math_thread(kConfig));
   const Cta<kConfig> cta(params);

@@ -109,7 +109,7 @@ std::int64_t tile_count(const shared::Config& c, const Problem& p) {
 }
 
 std::int64_t smem_bytes(const shared::Config& c) {
-  return static_cast<std::int64_t>(shared::smem_layout(c).total);
+  return static_cast<std::int64_t>(shared::smem_table(c).total);
 }
 
 std::vector<shared::Config> allowed_configs(const Problem& p) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <map>
 
+#include "emu/shared_regions.hpp"
 #include "kernels/sm90/config.hpp"
 #include "kernels/sm90/emulated_kernels.hpp"
 #include "wgrad/shared/trace.hpp"
@@ -50,30 +51,7 @@ void record_engines(const plan::Plan& plan, const std::vector<emu::EngineSpan>& 
 }
 
 std::vector<emu::SharedRegion> shared_regions(const plan::Plan& plan) {
-  const Config& c = config_of(plan);
-  const shared::SmemLayout s = shared::smem_layout(c);
-  const auto stages = static_cast<std::uint32_t>(c.stages);
-  const auto warps = static_cast<std::uint32_t>(shared::math_warps(c));
-  const std::uint32_t claims = shared::claims_together(c) ? shared::kClaimSlotsAhead : 0;
-  const std::uint32_t slots = warps * static_cast<std::uint32_t>(c.ring_slots);
-  return {
-      {"a stage", s.a, shared::a_stage_bytes(c), stages},
-      {"b stage", s.b, shared::b_stage_bytes(c), stages},
-      {"output ring slot", s.ring, static_cast<std::uint32_t>(shared::output_box_bytes(c)), slots},
-      {"full", s.full, shared::kBarrierBytes, stages},
-      {"empty", s.empty, shared::kBarrierBytes, stages},
-      {"readback", s.readback, shared::kBarrierBytes, slots},
-      {"parts full", s.parts_full, shared::kBarrierBytes, c.split_k > 1 ? warps : 0},
-      {"parts room", s.parts_room, shared::kBarrierBytes, c.split_k > 1 ? warps : 0},
-      {"parts read", s.parts_read, shared::kBarrierBytes, c.split_k > 1 ? shared::kWorkSlots : 0},
-      {"turn", s.turn, shared::kBarrierBytes, static_cast<std::uint32_t>(shared::kMathWarpgroups)},
-      {"work entry", s.work, shared::kWorkBytes, shared::kWorkSlots},
-      {"work full", s.work_full, shared::kBarrierBytes, shared::kWorkSlots},
-      {"work empty", s.work_empty, shared::kBarrierBytes, shared::kWorkSlots},
-      {"claim", s.claims, shared::kClaimBytes, claims},
-      {"claim told", s.claim_told, shared::kBarrierBytes, claims},
-      {"claim heard", s.claim_heard, shared::kBarrierBytes, claims},
-      {"order", s.order, 2, static_cast<std::uint32_t>(shared::kMaxOrderedExperts)}};
+  return emu::shared_regions(shared::smem_table(config_of(plan)));
 }
 
 }  // namespace

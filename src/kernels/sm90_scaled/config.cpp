@@ -89,7 +89,7 @@ std::vector<ScaledConfig> allowed_configs(const Problem& p) {
 }
 
 std::int64_t smem_bytes(const ScaledConfig& c) {
-  return static_cast<std::int64_t>(shared::smem_layout(c).total);
+  return static_cast<std::int64_t>(shared::smem_table(c).total);
 }
 
 bool fits(const ScaledConfig& c, const Problem& p, const DeviceSpec& device) {

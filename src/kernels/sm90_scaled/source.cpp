@@ -26,10 +26,10 @@ std::string config_text(const ScaledConfig& c) {
 /// The compilation fails where host and device would disagree.
 std::string agreement_text(const ScaledConfig& c) {
   return fmt::format(
-      "static_assert(smem_layout(kConfig).total == {}u, \"host and device: shared memory\");\n"
+      "static_assert(smem_table(kConfig).total == {}u, \"host and device: shared memory\");\n"
       "static_assert(threads_per_cta(kConfig) == {}, \"host and device: threads\");\n"
       "static_assert(sizeof(ScaledParams) == {}, \"host and device: parameters\");\n",
-      shared::smem_layout(c).total, shared::threads_per_cta(c), sizeof(shared::ScaledParams));
+      shared::smem_table(c).total, shared::threads_per_cta(c), sizeof(shared::ScaledParams));
 }
 
 constexpr std::string_view kEntry =

@@ -42,7 +42,7 @@ TEST(Sm90Plan, OffersEveryTileWidthClusterAndSplitOnce) {
   for (const Planned& c : found) {
     EXPECT_TRUE(shared::is_valid(c.config.kernel));
     EXPECT_LE(c.config.smem_bytes, 232448);
-    EXPECT_EQ(c.config.smem_bytes, static_cast<int>(shared::smem_layout(c.config.kernel).total));
+    EXPECT_EQ(c.config.smem_bytes, static_cast<int>(shared::smem_table(c.config.kernel).total));
     EXPECT_GT(c.ms, 0);
     EXPECT_EQ(c.config.grid % shared::cluster_ctas(c.config.kernel), 0);
     EXPECT_LE(c.config.grid, 132);
@@ -64,8 +64,7 @@ TEST(Sm90Plan, F046_EveryTileFitsTheArchThatRuns) {
       ASSERT_FALSE(found.empty()) << m << " x " << n;
       for (const Planned& c : found) {
         EXPECT_LE(c.config.smem_bytes, 227 * 1024) << m << " x " << n;
-        EXPECT_EQ(c.config.smem_bytes,
-                  static_cast<int>(shared::smem_layout(c.config.kernel).total));
+        EXPECT_EQ(c.config.smem_bytes, static_cast<int>(shared::smem_table(c.config.kernel).total));
       }
       DeviceSpec blackwell = hopper();
       blackwell.arch = 100;

@@ -40,7 +40,7 @@ TEST(Sm90Source, NamesEveryFieldOfTheConfig) {
           "    .partial_columns = false, .split = WarpgroupSplit::kTiles, .trace = "
           "false};\n"))
       << written.text;
-  EXPECT_TRUE(has(written.text, std::to_string(shared::smem_layout(c).total) + "u"));
+  EXPECT_TRUE(has(written.text, std::to_string(shared::smem_table(c).total) + "u"));
   EXPECT_TRUE(has(written.text, "extern \"C\" __global__"));
   EXPECT_EQ(written.options.front(), "--gpu-architecture=sm_90a");
 }
