@@ -90,7 +90,29 @@ def grouped_wgrad(
         RuntimeError: no backend runs this problem on the tensors' device; a list of outputs while
             a CUDA graph is captured.
     """
-    given = locals()  # no function in here reads it: torch.compile follows no cell that is empty
+    given = {  # not locals(), which torch.compile does not follow
+        "x": x,
+        "dy": dy,
+        "offsets": offsets,
+        "out": out,
+        "accumulate": accumulate,
+        "out_dtype": out_dtype,
+        "x_scale": x_scale,
+        "dy_scale": dy_scale,
+        "x_global_scale": x_global_scale,
+        "dy_global_scale": dy_global_scale,
+        "sf_vec_size": sf_vec_size,
+        "compact_scales": compact_scales,
+        "input_order": input_order,
+        "acc_dtype": acc_dtype,
+        "mma_tiler_mn": mma_tiler_mn,
+        "cluster_shape_mn": cluster_shape_mn,
+        "backend": backend,
+        "validate_device_data": validate_device_data,
+        "sm_limit": sm_limit,
+        "stream": stream,
+        "workspace": workspace,
+    }
     if isinstance(x, Quantized) or isinstance(dy, Quantized):
         given = given | unwrap(given)
     if is_traced(given["x"]):

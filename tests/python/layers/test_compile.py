@@ -14,6 +14,10 @@ from test_grouped_linear import LAYOUTS, gradient, layer_of
 from test_main_grad import give_main_grads, main_grad
 
 
+if torch.__version__.startswith("2.4."):
+    pytest.skip("torch 2.4 follows no attribute of a parameter", allow_module_level=True)
+
+
 @pytest.fixture(autouse=True)
 def afresh():
     torch._dynamo.reset()

@@ -131,7 +131,6 @@ def test_every_operator_passes_opcheck():
         (ops._grouped_wgrad_out, (x, dy, offsets, torch.zeros(3, 16, 32), True)),
         (ops.expert_wgrad, (x, dy, offsets, torch.float32)),
         (ops.expert_wgrad_out, (x, dy, offsets, torch.zeros(3, 16, 32), True)),
-        (ops.expert_wgrad_outs, (x, dy, offsets, [torch.zeros(16, 32) for _ in range(3)], True)),
         (ops.grouped_linear, (x, CASE.weight, offsets)),
         (ops.grouped_linear, (
             x.clone().requires_grad_(), CASE.weight.clone().requires_grad_(), offsets,
@@ -139,6 +138,14 @@ def test_every_operator_passes_opcheck():
     ]
     for operator, arguments in checked:
         torch.library.opcheck(operator.default, arguments)
+
+
+@pytest.mark.skipif(
+    torch.__version__.startswith("2.4."), reason="torch 2.4 compiles no operator that writes to lists"
+)
+def test_the_operator_of_separate_outputs_passes_opcheck():
+    outs = [torch.zeros(16, 32) for _ in range(3)]
+    torch.library.opcheck(torch.ops.wgrad.expert_wgrad_outs.default, (*operands(CASE), outs, True))
 
 
 def test_block_scaled_operators_pass_opcheck():
