@@ -19,13 +19,11 @@ inline constexpr const char* kClaimsSymbol = "wgrad_claims";
 /// A tensor map that the launcher encodes into the parameters. Recipe and base are all that it
 /// depends on, and so the key under which it may be remembered.
 struct TensorMapSlot {
-  shared::TensorMapRecipe recipe;
-  std::uint64_t base;  ///< address of the tensor's first element
-  std::uint32_t at;    ///< byte of the parameters where the encoded map begins
+  shared::TensorMapRecipe recipe = {};
+  std::uint64_t base = 0;  ///< address of the tensor's first element
+  std::uint32_t at = 0;    ///< byte of the parameters where the encoded map begins
 };
 
-/// Made anew for every warm call: what set_parameters() and add_map() have not written is not
-/// cleared.
 struct LaunchImage {
   static constexpr std::size_t kMostParameterBytes = 768;
   static constexpr std::size_t kMostMaps = 6;
@@ -37,9 +35,9 @@ struct LaunchImage {
   std::uint32_t shared_bytes = 0;  ///< dynamic shared memory of a CTA
   bool overlaps =
       false;  ///< may begin, without touching memory, under the end of the launch before
-  alignas(64) std::array<std::byte, kMostParameterBytes> parameters;
+  alignas(64) std::array<std::byte, kMostParameterBytes> parameters = {};
   std::uint32_t parameter_bytes = 0;
-  std::array<TensorMapSlot, kMostMaps> maps;
+  std::array<TensorMapSlot, kMostMaps> maps = {};
   std::uint32_t map_count = 0;
   std::uint32_t fault_at = kNowhere;   ///< where the address of a shared::FaultRecord goes
   std::uint32_t claims_at = kNowhere;  ///< of shared::ClaimCounters; 0 may go there: tiles are then
@@ -48,7 +46,8 @@ struct LaunchImage {
   template <typename Parameters>
   void set_parameters(const Parameters& values) {
     static_assert(std::is_trivially_copyable_v<Parameters>);
-    static_assert(sizeof(Parameters) <= kMostParameterBytes && alignof(Parameters) <= 64);
+    static_assert(sizeof(Parameters) <= kMostParameterBytes);
+    static_assert(alignof(Parameters) <= 64);
     std::memcpy(parameters.data(), &values, sizeof values);
     parameter_bytes = sizeof values;
   }
