@@ -43,6 +43,7 @@ from ._core import RuntimeError as RuntimeError
 from ._core import ValueError as ValueError
 from ._toolchain import add_nvrtc_wheels as _add_nvrtc_wheels
 from .cache import clear_caches, clear_device_fault, device_fault
+from .jax_wrapper import grouped_gemm_wgrad_jax_sm100
 from .natural import grouped_wgrad
 from .natural import recorders as _recorders
 from .operator import GroupedGemmWgrad, GroupedGemmWgradSm100, WGradInputOrder
@@ -51,14 +52,11 @@ from .quantize import Quantized, pack_fp4, quantize, swizzle_scales, unswizzle_s
 from .recorded import record as _record
 from .support import devices, explain, support
 from .tuple_dict import TupleDict
+from .workspace import get_grouped_gemm_wgrad_workspace_size_sm100
 from .wrapper import (
     _cache_of_GroupedGemmWgradSm100Objects as _cache_of_GroupedGemmWgradSm100Objects,
 )
-from .wrapper import (
-    get_grouped_gemm_wgrad_workspace_size_sm100,
-    grouped_gemm_wgrad_jax_sm100,
-    grouped_gemm_wgrad_wrapper_sm100,
-)
+from .wrapper import grouped_gemm_wgrad_wrapper_sm100
 
 __version__ = "0.1.0"
 

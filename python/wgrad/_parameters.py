@@ -7,13 +7,10 @@ here, a member of ``Options`` in ``src/call/options.hpp``, and what reads it in 
 
 from __future__ import annotations
 
-import enum
-import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from . import _checks, _core, cache
-from ._refusals import refusal
+from . import _checks
 
 
 class Use(NamedTuple):
@@ -352,120 +349,4 @@ TABLE = (
             default="None",
         ),
     ),
-)
-
-class OptionsRefused(Exception):
-    """Options that make no sense, and those that the rest of the call can be judged with."""
-
-    def __init__(self, reasons: list[_core.Reason], rest: _core.Options) -> None:
-        super().__init__(reasons)
-        self.reasons = reasons
-        self.rest = rest
-
-
-class Function:
-    """One function's parameters, by the core's names. `order`: as its signature has them, "*" being
-    where keywords begin."""
-
-    def __init__(self, column: str, order: str) -> None:
-        self.order = tuple(order.split())
-        self.uses: dict[str, Use] = {
-            row.field: use for row in TABLE if (use := getattr(row, column)) is not None
-        }
-        self._options = tuple(
-            (row.field, self.uses[row.field].name, row.check)
-            for row in TABLE
-            if row.check is not None and row.field in self.uses
-        )
-        self._kept = cache.options.setdefault(column, {})
-        self._values = operator.itemgetter(*(name for _, name, _ in self._options))
-
-    def options(
-        self, given: dict[str, Any], judge: Callable[[_core.Options], object] | None = None
-    ) -> _core.Options:
-        """The Options among the function's arguments, checked once and remembered. `judge` reads the
-        rest of the call, to refuse it together with them.
-
-        Raises:
-            ValueError: options that make no sense, and what judge() refuses.
-        """
-        try:
-            return self._remembered(self._values(given))
-        except OptionsRefused as refused:
-            reasons = list(refused.reasons)
-            try:
-                rest = judge(refused.rest) if judge is not None else None
-                if isinstance(rest, _core.Call):
-                    rest.require_support()
-            except (_core.ValueError, _core.RuntimeError) as error:
-                reasons += [reason for reason in error.reasons if reason not in reasons]
-            raise refusal(reasons) from None
-
-    def _remembered(self, values: tuple[Any, ...]) -> _core.Options:
-        try:
-            kept = self._kept.get(values)
-        except TypeError:  # a list instead of a tuple has no hash
-            return self._build(values)
-        # Equal is not enough: 1 == True, and a refusal must not depend on earlier calls.
-        if kept is None or not all(map(operator.is_, kept[0], values)):
-            if not all(map(_is_constant, values)):
-                return self._build(values)
-            if len(self._kept) >= _MOST_REMEMBERED:
-                self._kept.clear()
-            kept = self._kept[values] = (values, self._build(values))
-        return kept[1]
-
-    def _build(self, values: tuple[Any, ...]) -> _core.Options:
-        """Those that are refused keep the extension's defaults. Raises OptionsRefused."""
-        checked: dict[str, Any] = {}
-        reasons: list[_core.Reason] = []
-        for (field, name, check), value in zip(self._options, values):
-            try:
-                checked[field] = check(value, name)
-            except _core.ValueError as error:
-                reasons += error.reasons
-        options = _core.Options(**checked)
-        if reasons:
-            raise OptionsRefused(reasons, options)
-        return options
-
-    def renamed(self, given: dict[str, Any], to: Function) -> dict[str, Any]:
-        """This function's arguments as those of another: what both have, by the other's names."""
-        return {
-            to.uses[field].name: given[use.name]
-            for field, use in self.uses.items()
-            if field in to.uses
-        }
-
-
-_MOST_REMEMBERED = 1024
-
-
-def _is_constant(value: Any) -> bool:
-    """Whether nobody can change `value` under us, as one can a tensor, whose hash stays the same."""
-    if isinstance(value, tuple):
-        return all(map(_is_constant, value))
-    if value is None or isinstance(value, (int, str, enum.Enum, type)):
-        return True
-    return any(base.__name__ == "dtype" for base in type(value).__mro__)  # numpy's and torch's
-
-
-NATURAL = Function(
-    "natural",
-    "a b offsets wgrad accumulate * wgrad_dtype sfa sfb global_scale_a global_scale_b sf_vec_size "
-    "compact_scales input_order acc_dtype mma_tiler_mn cluster_shape_mn backend "
-    "validate_device_data sm_limit stream workspace",
-)
-WRAPPER = Function(
-    "call",
-    "a b sfa sfb offsets output_mode wgrad wgrad_ptrs global_scale_a global_scale_b acc_dtype "
-    "wgrad_dtype mma_tiler_mn cluster_shape_mn sf_vec_size sf_fp8_dtype_override accumulate "
-    "input_order stream * workspace compact_scales backend validate_device_data sm_limit tensor_layouts",
-)
-OPERATOR = Function(
-    "sample",
-    "a b sfa sfb offsets wgrad wgrad_expert num_experts wgrad_shape wgrad_dtype global_scale_a "
-    "global_scale_b acc_dtype mma_tiler_mn cluster_shape_mn sf_vec_size sf_fp8_dtype_override "
-    "accumulate input_order * compact_scales backend validate_device_data sm_limit "
-    "tensor_layouts",
 )

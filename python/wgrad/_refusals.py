@@ -25,3 +25,8 @@ def shown(value: Any) -> str:
         return repr(value)
     except Exception:
         return f"a {type(value).__name__}"
+
+
+def unknown(argument: str, got: Any, need: str) -> _core.ValueError:
+    """The error for a name that is none of those there are."""
+    return refuse(argument, repr(got), f"{need} (unsupported {argument} {got!r})")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import _core, cache
-from ._parameters import NATURAL
+from ._functions import NATURAL
 from ._tensors import is_jax, is_traced, jax_front_end, new_output
 from .quantize import Quantized, packed, unwrap
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from . import _core
 from ._checks import pair, whole
-from ._parameters import OPERATOR
+from ._functions import OPERATOR
 from ._overlap import default_sm_limit
 from ._refusals import refuse, shown
 from ._tensors import ALIGNMENT, is_jax, jax_front_end, refuse_traced

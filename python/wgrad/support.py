@@ -7,7 +7,7 @@ from typing import Any
 
 from . import _core
 from ._checks import backend_name
-from ._parameters import NATURAL
+from ._functions import NATURAL
 from ._refusals import refuse
 from .natural import grouped_wgrad
 from .quantize import Quantized, packed, unwrap

@@ -1,4 +1,4 @@
-"""The drop-in functions: one call that checks, compiles at first use, and computes."""
+"""The drop-in function: one call that checks, compiles at first use, and computes."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import inspect
 from typing import Any
 
 from . import _core, cache
-from ._checks import whole
 from ._overlap import default_sm_limit
-from ._parameters import OPERATOR, WRAPPER
-from ._refusals import refuse, shown
+from ._functions import OPERATOR, WRAPPER
+from ._refusals import refuse, unknown
 from ._tensors import is_jax, jax_front_end, new_output, refuse_traced
 from .layouts import views
 from .operator import GroupedGemmWgrad, GroupedGemmWgradSm100, WGradInputOrder
@@ -91,7 +90,7 @@ def grouped_gemm_wgrad_wrapper_sm100(
         RuntimeError: no backend of this build runs it on the tensors' device.
     """
     if output_mode != "dense" and output_mode != "discrete":
-        raise _unknown("output_mode", output_mode, "'dense' or 'discrete'")
+        raise unknown("output_mode", output_mode, "'dense' or 'discrete'")
     if output_mode == "dense" and wgrad_ptrs is not None:
         raise refuse("wgrad_ptrs", "given", "None: dense output_mode forbids wgrad_ptrs")
     refuse_traced(a_tensor, "grouped_gemm_wgrad_wrapper_sm100")
@@ -170,97 +169,6 @@ def _compiled(call: _core.Call, dense: bool, given: dict[str, Any]) -> GroupedGe
 grouped_gemm_wgrad_wrapper_sm100.supports_canonical_layouts = True  # type: ignore[attr-defined]
 grouped_gemm_wgrad_wrapper_sm100.supports_bf16_canonical_layouts = True  # type: ignore[attr-defined]
 grouped_gemm_wgrad_wrapper_sm100.supports_tensor_layouts = True  # type: ignore[attr-defined]
-
-
-def get_grouped_gemm_wgrad_workspace_size_sm100(
-    num_experts: int, *, output_mode: str = "dense", input_order: Any = "tensor2d"
-) -> int:
-    """Bytes of a descriptor_workspace that serves any operator of these choices, at least 1.
-
-    Args:
-        num_experts: E, 1 or more.
-        output_mode: 'dense' or 'discrete'.
-        input_order: 'tensor2d' or 'tensor_ragged'.
-
-    Raises:
-        ValueError: num_experts below 1; an unknown output_mode or input_order.
-    """
-    experts = whole(num_experts)
-    if experts is None or not 0 < experts < 2**31:
-        need = "an integer from 1 to 2147483647: num_experts must be positive"
-        raise refuse("num_experts", shown(num_experts), need)
-    if output_mode not in ("dense", "discrete"):
-        raise _unknown("output_mode", output_mode, "'dense' or 'discrete'")
-    order = getattr(input_order, "value", input_order)
-    if order not in ("tensor2d", "tensor_ragged"):
-        raise _unknown("input_order", order, "'tensor2d' or 'tensor_ragged'")
-    return _core.workspace_bytes(experts, output_mode == "discrete")
-
-
-def grouped_gemm_wgrad_jax_sm100(
-    a_tensor: Any,
-    b_tensor: Any,
-    offsets_tensor: Any,
-    wgrad_ptrs: Any = None,
-    wgrad_dtype: Any = "bfloat16",
-    acc_dtype: Any = "float32",
-    mma_tiler_mn: tuple[int, int] = (256, 256),
-    cluster_shape_mn: tuple[int, int] | None = None,
-    accumulate_on_output: bool = False,
-    input_order: Any = "tensor2d",
-    *,
-    sfa_tensor: Any = None,
-    sfb_tensor: Any = None,
-    global_scale_a: Any = None,
-    global_scale_b: Any = None,
-    sf_vec_size: int = 32,
-) -> Any:
-    """The weight gradients of JAX arrays, eagerly or under ``jax.jit``, as one XLA custom call.
-
-    Args:
-        a_tensor: (M, T) bfloat16, float16 or FP8; packed FP4 (M, T/2) uint8, two tokens a byte.
-        b_tensor: (T, N) of a_tensor's dtype; packed FP4 (N, T/2) uint8. Both are row-major.
-        offsets_tensor: (E,) int32, the cumulative ends of the experts.
-        wgrad_ptrs: None; or (E,) int64 addresses of the experts' (M, N) outputs, on the operands'
-            device, and without jax_enable_x64 their bytes: (E * 8,) or (E, 8) uint8, little-endian.
-            The caller seeds what is accumulated into, and keeps the outputs where they are.
-        wgrad_dtype: bfloat16, float16 or float32, of the result or of what wgrad_ptrs point to.
-        acc_dtype: float32, nothing else.
-        mma_tiler_mn, cluster_shape_mn, input_order: as GroupedGemmWgradSm100.
-        accumulate_on_output: add to what wgrad_ptrs point to; a new output is zeros before.
-        sfa_tensor, sfb_tensor: swizzled scale factors, or None for 16-bit operands.
-        global_scale_a, global_scale_b: (E,) float32, both or neither; NVFP4 needs them.
-        sf_vec_size: tokens a scale factor covers: 32, or 16 for NVFP4.
-
-    Returns:
-        TupleDict(wgrad_tensor=(E, M, N) array). With wgrad_ptrs: a small array, the completion
-        token; the outputs are there when it is ready (``jax.block_until_ready``).
-
-    Raises:
-        ValueError: a bad argument, by name, while it is traced. Values of offsets and addresses:
-            on a CPU when it runs; on a GPU ``wgrad.jax.device_fault()`` tells.
-        RuntimeError: jax is not installed, or the device cannot compute it.
-    """
-    scaled = sfa_tensor is not None or sfb_tensor is not None
-    vec_size = 16 if not scaled and sf_vec_size == 32 else sf_vec_size
-    b_packed_by_rows = str(getattr(b_tensor, "dtype", "")) == "uint8"
-    given = locals()
-    chosen = WRAPPER.options(given | _NOT_OF_JAX | {"sf_vec_size": vec_size})
-    return jax_front_end("eager").functional(given, chosen)
-
-
-#: Options of the wrapper that JAX's function has not.
-_NOT_OF_JAX = {
-    "sf_fp8_dtype_override": None,
-    "compact_scales": False,
-    "backend": None,
-    "validate_device_data": False,
-    "sm_limit": None,
-}
-
-
-def _unknown(argument: str, got: Any, need: str) -> Exception:
-    return refuse(argument, repr(got), f"{need} (unsupported {argument} {got!r})")
 
 
 register_pytrees()

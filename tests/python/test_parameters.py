@@ -12,15 +12,15 @@ import sys
 import pytest
 
 import wgrad
-from wgrad import _core, _parameters
+from wgrad import _core, _functions, _parameters
 
 from package import run_python
 
 ROOT = pathlib.Path(__file__).parents[2]
 FUNCTIONS = [
-    (_parameters.NATURAL, _core.Api.NATURAL, wgrad.grouped_wgrad),
-    (_parameters.WRAPPER, _core.Api.CALL, wgrad.grouped_gemm_wgrad_wrapper_sm100),
-    (_parameters.OPERATOR, _core.Api.SAMPLE, wgrad.GroupedGemmWgrad),
+    (_functions.NATURAL, _core.Api.NATURAL, wgrad.grouped_wgrad),
+    (_functions.WRAPPER, _core.Api.CALL, wgrad.grouped_gemm_wgrad_wrapper_sm100),
+    (_functions.OPERATOR, _core.Api.SAMPLE, wgrad.GroupedGemmWgrad),
 ]
 
 
@@ -85,9 +85,9 @@ def test_an_argument_that_is_no_option_is_refused():
 def test_the_tool_says_what_differs():
     result = run_python(f"""
         import runpy, sys
-        from wgrad import _parameters
+        from wgrad import _functions, _parameters
         row = next(r for r in _parameters.TABLE if r.field == "sm_limit")
-        _parameters.NATURAL.uses["sm_limit"] = row.natural._replace(text="another text.")
+        _functions.NATURAL.uses["sm_limit"] = row.natural._replace(text="another text.")
         sys.argv = ["parameters"]
         runpy.run_path({str(ROOT / "tools" / "parameters")!r}, run_name="__main__")
         """)

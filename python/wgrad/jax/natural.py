@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from .. import _core
-from .._parameters import NATURAL
+from .._functions import NATURAL
 from .dense import dense
 from .statement import Statement, checked, stand_in
 

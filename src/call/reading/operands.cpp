@@ -1,7 +1,7 @@
 // A and B: which axis is contiguous, how many tokens, how far apart the rows.
 #include <fmt/format.h>
 
-#include "call/call_builder.hpp"
+#include "call/reading/builder.hpp"
 
 namespace wgrad::call {
 namespace {

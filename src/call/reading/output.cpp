@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "call/call_builder.hpp"
+#include "call/reading/builder.hpp"
 
 namespace wgrad::call {
 namespace {

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "call/call_builder.hpp"
+#include "call/reading/builder.hpp"
 #include "wgrad/scale_layout.hpp"
 
 namespace wgrad::call {
