@@ -43,7 +43,7 @@ class GroupedMmPatch:
     def apply(self) -> None:
         """Puts the patch in place. Raises ValueError while another one is."""
         if self._original is None:
-            raise refuse("torch", torch.__version__, "one with a grouped matmul, 2.8 or later")
+            raise refuse("torch", torch.__version__, "one with a grouped matmul (torch._grouped_mm)")
         if getattr(torch._grouped_mm, "_wgrad_patch", None) is not None:
             raise refuse("patch_torch_grouped_mm", "called twice", "undone first")
 
