@@ -29,6 +29,7 @@ struct Converter {
   }
   template <bool kOfA, typename Act>
   WGRAD_DEVICE void for_each_row(const Act& act) const {
+#pragma unroll 1
     for (u32 row = first_row<kOfA>(); row < Side<kConfig, kOfA>::kRows; row += kThreads) act(row);
   }
   template <bool kOfA, typename Act>
@@ -96,6 +97,7 @@ struct Converter {
       });
     } else {
       for_each_row<kOfA>([&](u32 row) {
+#pragma unroll 1
         for (u32 block = 0; block < stage_blocks(kConfig); ++block)
           RowConverter<kConfig, kOfA>::write_each(s, row, first, block, bits);
       });
@@ -124,17 +126,18 @@ struct Converter {
     holds = false;
   }
 
-  WGRAD_DEVICE void convert_direct(StageOperand a, StageOperand b, StageCursor<kConfig>& to) {
+  WGRAD_DEVICE void convert_direct([[maybe_unused]] StageOperand a, StageOperand b,
+                                   StageCursor<kConfig>& to) {
     const u32 count = halves(b);
 #pragma unroll 1
     for (u32 half = 0; half < count; ++half) {
       wait_empty(to);
-      a.tile = pipeline.a(to.slot);
       b.tile = pipeline.b(to.slot);
       if constexpr (kConfig.registers_a) {
         for_each_row<false>(
             [&](u32 row) { RowConverter<kConfig, false>::convert_units(b, row, half); });
       } else {
+        a.tile = pipeline.a(to.slot);
         convert<true>(a);
         convert<false>(b);
       }
@@ -142,15 +145,20 @@ struct Converter {
     }
   }
 
-  WGRAD_DEVICE void convert_rendering(StageOperand a, StageOperand b, u32 first, u32 index,
-                                      bool last, StageCursor<kConfig>& to) {
+  // Rendering `index` of `half` of a raw stage.
+  WGRAD_DEVICE void convert_rendering(const Work& w, i32 block, u32 raw, u32 half, u32 index,
+                                      StageCursor<kConfig>& to) {
     const StageCursor<kConfig> own = to;
-    a.tile = pipeline.a(to.slot);
-    b.tile = pipeline.b(to.slot);
+    const u32 first = half * u32(kConfig.tile_k);
     wait_empty(to);
     if constexpr (kConfig.registers_a) wait_held();
+    StageOperand a = operand<true>(w, block, raw);
+    a.tile = pipeline.a(to.slot);
     render<true>(a, first, rendering_of_a(index));
+    StageOperand b = operand<false>(w, block, raw);
+    b.tile = pipeline.b(to.slot);
     render<false>(b, first, rendering_of_b(index));
+    const bool last = half + 1 == halves(b) && index + 1 == kRenderings;
     hand_over(to, (last ? kLastOfTokens : 0) | kIsRendered);
     held = own;
     holds = true;
@@ -164,21 +172,26 @@ struct Converter {
                            look_at_elements<true>(a) || look_at_elements<false>(b));
   }
 
-  WGRAD_DEVICE void convert_stage(const Work& w, i32 block, u32 raw, StageCursor<kConfig>& to) {
+  template <bool kOfA>
+  WGRAD_DEVICE StageOperand operand(const Work& w, i32 block, u32 raw) const {
     const i32 token = w.tokens.begin + block * raw_tokens(kConfig);
-    const auto a = stage_operand<kConfig, true>(cta, pipeline, w, token, raw);
-    const auto b = stage_operand<kConfig, false>(cta, pipeline, w, token, raw);
-    if (!needs_renderings(a, b)) {
-      convert_direct(a, b, to);
+    return stage_operand<kConfig, kOfA>(cta, pipeline, w, token, raw);
+  }
+
+  WGRAD_DEVICE void render_stage(const Work& w, i32 block, u32 raw, StageCursor<kConfig>& to) {
+    const u32 count = halves(operand<false>(w, block, raw));
+#pragma unroll 1
+    for (u32 half = 0; half < count; ++half) {
+#pragma unroll 1
+      for (u32 i = 0; i < kRenderings; ++i) convert_rendering(w, block, raw, half, i, to);
+    }
+  }
+
+  WGRAD_DEVICE void convert_stage(const Work& w, i32 block, u32 raw, StageCursor<kConfig>& to) {
+    if (needs_renderings(operand<true>(w, block, raw), operand<false>(w, block, raw))) {
+      render_stage(w, block, raw, to);
     } else {
-#pragma unroll 1
-      for (u32 half = 0; half < halves(b); ++half) {
-#pragma unroll 1
-        for (u32 i = 0; i < kRenderings; ++i) {
-          const bool last = half + 1 == halves(b) && i + 1 == kRenderings;
-          convert_rendering(a, b, half * u32(kConfig.tile_k), i, last, to);
-        }
-      }
+      convert_direct(operand<true>(w, block, raw), operand<false>(w, block, raw), to);
     }
     pipeline.arrive_together(pipeline.raw_empty(raw));
     table ^= 1;

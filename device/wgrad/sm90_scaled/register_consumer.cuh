@@ -12,8 +12,8 @@ struct RegisterConsumer {
   static constexpr u32 kBands = Accumulators<kConfig>::kBands;
   static constexpr u32 kRows = 2 * kBands;  // of a thread
   static constexpr u32 kStepsOfStage = kSteps<kConfig>;
+  static constexpr bool kRenders = kConfig.scale == ScaleType::kE8m0;
   using Reader = UnitReader<kConfig, true>;
-  using A = WgmmaTile<TileA<kConfig>, bits_of(kConfig.input)>;
   using B = WgmmaTile<TileB<kConfig>, bits_of(kConfig.input)>;
 
   // One thread's units of a decoded stage.
@@ -21,6 +21,12 @@ struct RegisterConsumer {
     u32 words[kRows][Reader::kWords];
     u32 by[kRows];
     bool special;
+  };
+  // Of the tile's rows of A, what their codes' places follow (StageOperand).
+  struct TileRows {
+    u32 shift;
+    u32 turn;
+    i32 count;
   };
   struct Fragments {
     u32 a[kBands][4];
@@ -35,12 +41,20 @@ struct RegisterConsumer {
   StageCursor<kConfig> at{};
   i32 previous = -1;  // the decoded stage that is being multiplied
 
-  WGRAD_DEVICE StageOperand operand(const Work& w, i32 left) const {
-    return stage_operand<kConfig, true>(cta, pipeline, w, w.tokens.end - left, raw.slot);
+  // A in the raw stage at hand, of whose expert `left` tokens are left.
+  WGRAD_DEVICE StageOperand operand(const TileRows& rows, i32 left) const {
+    StageOperand s{};
+    s.codes = pipeline.raw_a(raw.slot);
+    s.scales = pipeline.scales_a(raw.slot);
+    s.shift = rows.shift;
+    s.turn = rows.turn;
+    s.rows = rows.count;
+    s.tokens = left;
+    return s;
   }
 
-  WGRAD_DEVICE void load(Codes& c, const Work& w, i32 left, u32 half) const {
-    const StageOperand s = operand(w, left);
+  WGRAD_DEVICE void load(Codes& c, const TileRows& rows, i32 left, u32 half) const {
+    const StageOperand s = operand(rows, left);
     const u32 unit = unit_of(arch::lane_index() % 4, half, left);
     u32 any = 0;
 #pragma unroll
@@ -58,17 +72,13 @@ struct RegisterConsumer {
       Reader::pairs(c.words[i], c.by[i], c.special, step, f.a[i / 2][i % 2], f.a[i / 2][i % 2 + 2]);
   }
 
-  // The raw stage's codes are in this warp's registers.
-  WGRAD_DEVICE void release_raw() {
-    pipeline.arrive_together(pipeline.raw_empty(raw.slot));
-    raw.advance();
-  }
   WGRAD_DEVICE void release_previous() {
     if (previous >= 0) pipeline.arrive_together(pipeline.empty(u32(previous)));
     previous = -1;
   }
 
-  // One step of a decoded stage, left in flight; the one before it is complete afterwards.
+  // One step of a decoded stage; afterwards kInFlight steps may still be multiplied.
+  template <u32 kInFlight>
   WGRAD_DEVICE void multiply_step(Accumulators<kConfig>& d, const Fragments& f, u32 step,
                                   u32 keep) const {
     const u64 b = B::descriptor(pipeline.b(at.slot)) + B::step(step);
@@ -77,27 +87,32 @@ struct RegisterConsumer {
     for (u32 band = 0; band < kBands; ++band)
       arch::wgmma_k16<kConfig.input, 0>(d.band[band], f.a[band], b, keep);
     arch::wgmma_commit();
-    arch::wgmma_wait<1>();
+    arch::wgmma_wait<kInFlight>();
   }
 
-  // Every rendering of a raw stage, both operands from shared memory.
-  WGRAD_DEVICE void multiply_renderings(Accumulators<kConfig>& d, u32& keep) {
+  // Fragments of a rendering's tile of A.
+  WGRAD_DEVICE void load_rendered(Fragments& f, u32 step) const {
+    const u32 lane = arch::lane_index(), first = row - lane / 4 + lane % 16;
+#pragma unroll
+    for (u32 band = 0; band < kBands; ++band) {
+      const arch::Chunk c = arch::load_matrices(
+          swizzled(pipeline.a(at.slot), first + band * u32{kWarpgroupRows}, 2 * step + lane / 16));
+#pragma unroll
+      for (u32 i = 0; i < 4; ++i) f.a[band][i] = c.word[i];
+    }
+  }
+
+  // Every rendering of a raw stage.
+  WGRAD_DEVICE void multiply_renderings(Accumulators<kConfig>& d, Fragments& f, u32& keep) {
     for (u32 flags = 0; (flags & kLastOfTokens) == 0; at.advance()) {
       pipeline.wait_full(at);
       flags = arch::load_shared_u32(pipeline.flags(at.slot));
-      const u64 a = A::descriptor(pipeline.a(at.slot) + row / 64 * A::kBandBytes);
-      const u64 b = B::descriptor(pipeline.b(at.slot));
-      arch::wgmma_fence();
-#pragma unroll
+#pragma unroll 1
       for (u32 step = 0; step < kStepsOfStage; ++step) {
-#pragma unroll
-        for (u32 band = 0; band < kBands; ++band)
-          arch::wgmma_k16<kConfig.input, 0, 0>(d.band[band], a + A::band(band) + A::step(step),
-                                               b + B::step(step), step == 0 ? keep : 1);
+        load_rendered(f, step);
+        multiply_step<0>(d, f, step, keep);
+        keep = 1;
       }
-      arch::wgmma_commit();
-      arch::wgmma_wait<0>();
-      keep = 1;
       pipeline.arrive_together(pipeline.empty(at.slot));
     }
   }
@@ -105,57 +120,67 @@ struct RegisterConsumer {
   // A decoded stage in `c`, of which the first step is in f[0]. `next()` brings the codes that
   // follow, if any, into `c`, as soon as those of the last step are decoded.
   template <typename Next>
-  WGRAD_DEVICE void multiply_stage(Accumulators<kConfig>& d, Fragments (&f)[2], Codes& c, u32& keep,
-                                   const Next& next) {
+  WGRAD_DEVICE void multiply_stage(Accumulators<kConfig>& d, Fragments (&f)[2], const Codes& c,
+                                   u32& keep, const Next& next) {
 #pragma unroll
     for (u32 step = 0; step < kStepsOfStage; ++step) {
-      multiply_step(d, f[step % 2], step, keep);
+      multiply_step<1>(d, f[step % 2], step, keep);
       keep = 1;
       if (step == 0) release_previous();
-      if (step + 2 == kStepsOfStage) {
-        decode(f[(step + 1) % 2], c, step + 1);
-        next();
-      } else {
-        decode(f[(step + 1) % 2], c, (step + 1) % kStepsOfStage);
-      }
+      decode(f[(step + 1) % 2], c, (step + 1) % kStepsOfStage);
+      if (step + 2 == kStepsOfStage) next();
     }
     previous = i32(at.slot);
     at.advance();
   }
 
-  WGRAD_DEVICE void multiply(Accumulators<kConfig>& d, const Work& w) {
+  // The codes of a decoded stage; after those of a raw stage's last one it may be filled again.
+  WGRAD_DEVICE void bring(Codes& c, const TileRows& rows, i32 left, u32 half) const {
+    load(c, rows, left, half);
+    const bool last = half == 1 || left <= raw_tokens(kConfig) / 2;
+    if (last) pipeline.arrive_together(pipeline.raw_empty(raw.slot));
+  }
+
+  // `left`: the expert's tokens.
+  WGRAD_DEVICE void multiply(Accumulators<kConfig>& d, const TileRows& rows, i32 left) {
     constexpr i32 kStage = raw_tokens(kConfig);
-    if (w.blocks == 0) return;
-    u32 keep = 0;
+    if (left == 0) return;
+    u32 keep = 0, half = 0;
     Fragments f[2];
     Codes c;
-    pipeline.wait_raw_full(raw);
-    load(c, w, w.tokens.end - w.tokens.begin, 0);
-    decode(f[0], c, 0);
-    for (i32 left = w.tokens.end - w.tokens.begin; left > 0; left -= kStage) {
-      const auto next_raw = [&] {
-        release_raw();
-        if (left <= kStage) return;
+    const auto next = [&](bool raw_done) {
+      half ^= 1;
+      if (raw_done) {
+        half = 0;
+        left -= kStage;
+        raw.advance();
+        if (left <= 0) return;
         pipeline.wait_raw_full(raw);
-        load(c, w, left - kStage, 0);
-      };
-      pipeline.wait_full(at);
-      if ((arch::load_shared_u32(pipeline.flags(at.slot)) & kIsRendered) != 0) {
-        arch::wgmma_wait<0>();
-        release_previous();
-        multiply_renderings(d, keep);
-        next_raw();
-        decode(f[0], c, 0);
-      } else if (left > kStage / 2) {
-        multiply_stage(d, f, c, keep, [&] { load(c, w, left, 1); });
-        pipeline.wait_full(at);
-        multiply_stage(d, f, c, keep, next_raw);
-      } else {
-        multiply_stage(d, f, c, keep, next_raw);
       }
+      bring(c, rows, left, half);
+    };
+    pipeline.wait_raw_full(raw);
+    bring(c, rows, left, 0);
+    decode(f[0], c, 0);
+    while (left > 0) {
+      const bool last = half == 1 || left <= kStage / 2;
       if constexpr (reduces_output(kConfig)) {
-        if (left <= 2 * kStage && left > kStage) epilogue.prefetch_first(w);
+        if (half == 0 && left <= 2 * kStage && left > kStage)
+          epilogue.prefetch_first(queue.read_again());
       }
+      pipeline.wait_full(at);
+      if constexpr (kRenders) {
+        if ((arch::load_shared_u32(pipeline.flags(at.slot)) & kIsRendered) != 0) {
+          arch::wgmma_wait<0>();
+          release_previous();
+          multiply_renderings(d, f[0], keep);
+          if (!last) pipeline.arrive_together(pipeline.raw_empty(raw.slot));
+          next(true);
+          decode(f[0], c, 0);
+          continue;
+        }
+      }
+      multiply_stage(d, f, c, keep, [&] { next(last); });
     }
     arch::wgmma_wait<0>();
     d.pin();
@@ -172,7 +197,9 @@ struct RegisterConsumer {
       if constexpr (reads_output(kConfig)) {
         if (w.blocks > 0) epilogue.fetch_first(w);
       }
-      multiply(d, w);
+      const KMajorRows<kConfig, true> rows(scaled_params(cta), w.tokens);
+      multiply(d, {u32(rows.start(u32(w.m0))), u32(rows.pitch), cta.params.m - w.m0},
+               w.blocks > 0 ? w.tokens.end - w.tokens.begin : 0);
       const Work done = queue.read_again();
       if constexpr (kConfig.global_scale)
         apply_global_factors(d, arch::load_shared_quad(queue.extra_entry()));

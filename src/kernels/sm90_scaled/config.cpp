@@ -15,7 +15,13 @@ namespace {
 using shared::OperandLayout;
 using shared::ScaledConfig;
 
-constexpr int kTileWidths[] = {256, 128};
+/// What a planner chooses; the rest follows from the problem.
+struct Choice {
+  int tile_m;
+  int tile_n;
+  bool registers_a;
+};
+constexpr Choice kChoices[] = {{256, 128, true}, {128, 256, false}, {128, 128, false}};
 
 OperandLayout raw_layout(Major major, InputOrder order) {
   if (major == Major::kMn) return OperandLayout::kMnMajor;
@@ -38,10 +44,12 @@ void describe_format(ScaledConfig& c, const Problem& p) {
   c.global_scale = p.scales->global_scale;
 }
 
-ScaledConfig kernel_config(const Problem& p, int tile_n) {
+ScaledConfig kernel_config(const Problem& p, const Choice& choice) {
   ScaledConfig c;
   describe_format(c, p);
-  c.tile_n = tile_n;
+  c.tile_m = choice.tile_m;
+  c.tile_n = choice.tile_n;
+  c.registers_a = choice.registers_a;
   c.output = sm90::output_type(p.wgrad_dtype);
   c.raw_a = raw_layout(p.a_major, p.input_order);
   c.raw_b = raw_layout(p.b_major, p.input_order);
@@ -53,16 +61,21 @@ ScaledConfig kernel_config(const Problem& p, int tile_n) {
   c.partial_columns = shared::needs_partial_columns(c.output, p.n);
   c.stages = 2;
   c.ring_slots = 2;
-  c.converters = tile_n == 256 ? 1 : 2;
+  c.converters = choice.registers_a || choice.tile_n == 256 ? 1 : 2;
   c.raw_stages = shared::max_raw_stages(c);
   return c;
 }
 
+/// Beside a fragment's codes, the renderings of FP8 leave the math warps too few registers.
+bool spills(const ScaledConfig& c) {
+  return c.registers_a && c.element_a != shared::ElementType::kE2m1;
+}
+
 /// What mma_tiler_mn and cluster_shape_mn leave open.
-bool tiling_allows(const Tiling& t, int tile_n) {
+bool tiling_allows(const Tiling& t, const Choice& choice) {
   const bool alone = t.cluster_m == 0 || (t.cluster_m == 1 && t.cluster_n == 1);
   const bool free_tile = t.tile_m == 256 && t.tile_n == 256;
-  return alone && (free_tile || (t.tile_m == 128 && t.tile_n == tile_n));
+  return alone && (free_tile || (t.tile_m == choice.tile_m && t.tile_n == choice.tile_n));
 }
 
 std::string element_name(shared::ElementType t) {
@@ -80,10 +93,10 @@ shared::ElementType element_type(DType dtype) {
 
 std::vector<ScaledConfig> allowed_configs(const Problem& p) {
   std::vector<ScaledConfig> out;
-  for (const int tile_n : kTileWidths) {
-    if (!tiling_allows(p.tiling, tile_n)) continue;
-    const ScaledConfig c = kernel_config(p, tile_n);
-    if (shared::is_valid(c)) out.push_back(c);
+  for (const Choice& choice : kChoices) {
+    if (!tiling_allows(p.tiling, choice)) continue;
+    const ScaledConfig c = kernel_config(p, choice);
+    if (shared::is_valid(c) && !spills(c)) out.push_back(c);
   }
   return out;
 }
@@ -138,11 +151,11 @@ std::string summary(const LaunchConfig& config) {
   const ScaledConfig& c = config.kernel;
   return fmt::format(
       "sm90 scaled {}x{}x{} {} x {} decoded to {}, {} raw and {} decoded stages, {} converter{}, "
-      "ring {}, raster {}, grid {}, {} KiB",
+      "{}ring {}, raster {}, grid {}, {} KiB",
       c.tile_m, c.tile_n, c.tile_k, element_name(c.element_a), element_name(c.element_b),
       c.input == shared::InputType::kBf16 ? "bf16" : "fp16", c.raw_stages, c.stages, c.converters,
-      c.converters == 1 ? "" : "s", c.ring_slots, config.raster_m, config.grid,
-      config.smem_bytes / 1024);
+      c.converters == 1 ? "" : "s", c.registers_a ? "A in registers, " : "", c.ring_slots,
+      config.raster_m, config.grid, config.smem_bytes / 1024);
 }
 
 }  // namespace wgrad::kernels::sm90_scaled
