@@ -41,6 +41,7 @@ struct RowConverter {
 
   // Tokens from `left` on are foreign.
   WGRAD_DEVICE static void mask(u32 (&words)[kWordsOfBlock], i32 left) {
+    if (left >= kBlockTokens) return;
     constexpr i32 kOfWord = i32{Codes::kTokensOfWord};
 #pragma unroll
     for (i32 i = 0; i < i32{kWordsOfBlock}; ++i) {
@@ -90,31 +91,50 @@ struct RowConverter {
     }
   }
 
-  // A row whose scales are all direct.
+  // What block `block` of a row is multiplied by.
+  WGRAD_DEVICE static void multipliers(const StageOperand& s, u32 row, u32 block, u32 codes,
+                                       u32 (&by)[kColumns]) {
+#pragma unroll
+    for (u32 i = 0; i < kColumns; ++i) {
+      const u32 first = block * kBlockTokens + i * S::kVec;
+      const u32 scale = codes >> (8 * (block * kColumns + i)) & 0xff;
+      by[i] = i32(row) < s.rows && s.tokens > i32(first) ? Codes::multiplier(scale) : 0;
+    }
+  }
+
+  // A row whose scales are all direct. All of it is looked at before any is written: one branch
+  // leaves the rest to be interleaved.
   WGRAD_DEVICE static void convert(const StageOperand& s, u32 row) {
-    const bool inside = i32(row) < s.rows;
-    const u32 codes = inside ? S::scale_codes(s, row) : 0;
+    constexpr u32 kBlocks = stage_blocks(kConfig);
+    const u32 codes = i32(row) < s.rows ? S::scale_codes(s, row) : 0;
+    const u32 shift = row_shift(s, row);
+    u32 words[kBlocks][kWordsOfBlock], special = 0;
 #pragma unroll
-    for (u32 block = 0; block < stage_blocks(kConfig); ++block) {
-      const i32 left = s.tokens - i32(block * kBlockTokens);
-      u32 words[kWordsOfBlock];
-      load_words(s.codes + row * kPitch + block * kUnits * u32{kCopyUnit}, row_shift(s, row),
-                 words);
-      if (left < kBlockTokens) mask(words, left);
+    for (u32 block = 0; block < kBlocks; ++block) {
+      load_words(s.codes + row * kPitch + block * kUnits * u32{kCopyUnit}, shift, words[block]);
+    }
+    if (s.tokens < kConfig.tile_k) {
+#pragma unroll
+      for (u32 block = 0; block < kBlocks; ++block)
+        mask(words[block], s.tokens - i32(block * kBlockTokens));
+    }
+    if constexpr (!Codes::kPacked) {
+#pragma unroll
+      for (u32 block = 0; block < kBlocks; ++block) special |= specials(words[block]);
+    }
+    if (special != 0) {
+#pragma unroll 1
+      for (u32 block = 0; block < kBlocks; ++block) {
+        write_each(s, row, 0, block,
+                   [](u32 code, u32 scale) { return exact_bits(S::kElement, code, scale); });
+      }
+      return;
+    }
+#pragma unroll
+    for (u32 block = 0; block < kBlocks; ++block) {
       u32 by[kColumns];
-#pragma unroll
-      for (u32 i = 0; i < kColumns; ++i) {
-        const u32 scale = codes >> (8 * (block * kColumns + i)) & 0xff;
-        by[i] = inside && left > i32(i * S::kVec) ? Codes::multiplier(scale) : 0;
-      }
-      if constexpr (!Codes::kPacked) {
-        if (specials(words) != 0) {
-          write_each(s, row, 0, block,
-                     [](u32 code, u32 scale) { return exact_bits(S::kElement, code, scale); });
-          continue;
-        }
-      }
-      write_block(s, row, block, words, by);
+      multipliers(s, row, block, codes, by);
+      write_block(s, row, block, words[block], by);
     }
   }
 

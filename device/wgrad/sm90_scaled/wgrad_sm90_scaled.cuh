@@ -21,7 +21,7 @@ struct RoleRegisters {
 };
 constexpr RoleRegisters role_registers(const ScaledConfig& c) {
   if (c.registers_a) return {40, 88, 192};
-  if (c.converters == 1) return {40, 88, 192};
+  if (c.converters == 1) return {40, 120, 176};
   if (c.converters == 2) return {40, 88, 128};
   return {40, 40, 160};
 }
