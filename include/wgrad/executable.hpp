@@ -36,6 +36,8 @@ struct PrepareOptions {
 struct DeviceFault {
   /// "offsets decrease", "offset is negative", "offset exceeds tokens", "null pointer in
   /// wgrad_ptrs" or "misaligned pointer in wgrad_ptrs".
+  /// Block-scaled: "packed FP4 expert begins at an odd token", "scale factors end before the
+  /// expert".
   std::string what;
   std::int64_t expert = 0;  ///< the expert concerned, from 0 to E - 1
   std::int64_t value = 0;   ///< the offending offset (tokens) or address

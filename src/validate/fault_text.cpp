@@ -15,6 +15,10 @@ const char* fault_text(shared::FaultKind kind) noexcept {
       return "null pointer in wgrad_ptrs";
     case FaultKind::kPointerAlignment:
       return "misaligned pointer in wgrad_ptrs";
+    case FaultKind::kBeginOdd:
+      return "packed FP4 expert begins at an odd token";
+    case FaultKind::kScaleColumns:
+      return "scale factors end before the expert";
     default:
       return "unknown fault";
   }

@@ -13,10 +13,11 @@ TEST(FaultText, EachKindHasItsOwn) {
   std::set<std::string> texts;
   for (const FaultKind kind :
        {FaultKind::kOffsetDecreases, FaultKind::kOffsetNegative, FaultKind::kOffsetBeyond,
-        FaultKind::kPointerNull, FaultKind::kPointerAlignment}) {
+        FaultKind::kPointerNull, FaultKind::kPointerAlignment, FaultKind::kBeginOdd,
+        FaultKind::kScaleColumns}) {
     texts.insert(fault_text(kind));
   }
-  EXPECT_EQ(texts.size(), 5U);
+  EXPECT_EQ(texts.size(), 7U);
   EXPECT_EQ(texts.count(fault_text(FaultKind::kNone)), 0U);
 }
 

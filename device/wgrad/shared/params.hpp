@@ -13,11 +13,13 @@ struct alignas(64) TensorMap {
 
 enum class FaultKind : i32 {
   kNone = 0,
-  kOffsetDecreases = 1,  // value = offsets[expert], limit = offsets[expert - 1]
-  kOffsetNegative = 2,   // value = offsets[expert], limit = 0
-  kOffsetBeyond = 3,     // value = offsets[expert], limit = tokens
-  kPointerNull = 4,      // value = wgrad_ptrs[expert] = 0
-  kPointerAlignment = 5  // value = wgrad_ptrs[expert], limit = 16
+  kOffsetDecreases = 1,   // value = offsets[expert], limit = offsets[expert - 1]
+  kOffsetNegative = 2,    // value = offsets[expert], limit = 0
+  kOffsetBeyond = 3,      // value = offsets[expert], limit = tokens
+  kPointerNull = 4,       // value = wgrad_ptrs[expert] = 0
+  kPointerAlignment = 5,  // value = wgrad_ptrs[expert], limit = 16
+  kBeginOdd = 6,          // packed FP4: value = the expert's first token, limit = 2
+  kScaleColumns = 7  // value = scale columns up to the expert's end, limit = those of the tensor
 };
 
 // Zero it before a launch; the first fault found wins (kind is written by compare-and-swap, the

@@ -63,19 +63,31 @@ WGRAD_DEVICE u32 columns_before(const Cta<kConfig>& cta, i32 expert) {
          columns_of_experts<kConfig>(cta.params, index * step, u32(expert));
 }
 
+// Scale columns that both tensors hold.
+WGRAD_DEVICE i64 held_columns(const ScaledParams& p) {
+  return min_of(p.sfa_cols, p.sfb_cols);
+}
+
+// Two codes of a byte of packed FP4 belong to one expert.
+template <KernelConfig auto kConfig>
+WGRAD_DEVICE bool begins_odd(TokenRange tokens) {
+  return kConfig.element_a == ElementType::kE2m1 && tokens.end > tokens.begin &&
+         tokens.begin % 2 != 0;
+}
+
 // What the roles need to know of a tile's scale factors.
 template <KernelConfig auto kConfig>
 requires(is_block_scaled(kConfig)) struct TileExtra<kConfig> {
   static constexpr bool kAny = true;
   static constexpr u32 kOffset = place_of(kConfig, "work scales").at, kBytes = 16;
 
-  // Words: the expert's first scale column, global factors of A and B. An expert whose scale
-  // factors the tensors do not hold counts as one without tokens.
+  // Words: the expert's first scale column, global factors of A and B. An expert of bad data counts
+  // as one without tokens.
   WGRAD_DEVICE static arch::Chunk look_up(const Cta<kConfig>& cta, i32 expert, Work& w) {
     const ScaledParams& p = scaled_params(cta);
     const u32 first = columns_before(cta, expert);
     const i64 end = i64{first} + columns_of<kConfig>(w.tokens);
-    if (end > p.sfa_cols || end > p.sfb_cols) w.blocks = 0;
+    if (end > held_columns(p) || begins_odd<kConfig>(w.tokens)) w.blocks = 0;
     arch::Chunk extra{{first, 0, 0, 0}};
     if constexpr (kConfig.global_scale) {
       extra.word[1] = u32(arch::load_global_i32(p.global_a + 4 * u64(expert)));
