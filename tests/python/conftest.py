@@ -56,9 +56,6 @@ def framework(request):
     import frameworks
 
     if request.param == "cuda":
-        format = request.node.callspec.params.get("format", "bf16")
-        if format != "bf16" or request.node.get_closest_marker("block_scaled") is not None:
-            pytest.skip("there is no CUDA kernel for block-scaled formats yet")
         return frameworks.TorchCuda()
     return frameworks.Numpy() if request.param == "numpy" else frameworks.Torch()
 

@@ -86,8 +86,6 @@ def test_true_and_false_are_no_positions():
 
 
 def test_fp4_with_a_power_of_two_every_16_tokens(framework):
-    if framework.name == "cuda":
-        pytest.skip("there is no CUDA kernel for block-scaled formats yet")
     rng, ends = np.random.default_rng(6), reference.offsets([48, 0, 34])
     sides = [fp4_every_16(framework, rng, ends, rows) for rows in (128, 32)]
     (a, a_scales, a_values), (b, b_scales, b_values) = sides
