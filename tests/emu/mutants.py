@@ -321,3 +321,36 @@ EQUIVALENT = {
         "prepare() ends with fence_async_shared in every thread, which shows the barriers to the copy engine too, and "
         "barrier.cluster releases them to the other CTA",
 }
+
+# Of the kernel for block-scaled operands; `kernel` is an index into emulated_configs.hpp.
+S_PIPELINE, S_CONVERTER = "sm90_scaled/pipeline.cuh", "sm90_scaled/converter.cuh"
+S_PRODUCER, S_CONSUMER, S_REGISTERS = "sm90_scaled/producer.cuh", "sm90_scaled/consumer.cuh", "sm90_scaled/register_consumer.cuh"
+S_ROWS, S_COLUMNS, S_MAIN = "sm90_scaled/convert_rows.cuh", "sm90_scaled/columns.cuh", "sm90_scaled/wgrad_sm90_scaled.cuh"
+S_RAW, S_ELEMENT = "sm90_scaled/raw_stage.cuh", "shared/element.hpp"
+SCALED = [
+    ("raw stage not waited for", S_PIPELINE, "arch::barrier_wait(raw_full(at.slot), at.parity);", "", 0),
+    ("raw stage filled too early", S_PIPELINE, "arch::barrier_wait(raw_empty(at.slot), at.parity ^ 1);", "", 0),
+    ("decoded stage not waited for", S_PIPELINE, "arch::barrier_wait(full(at.slot), at.parity);", "", 0),
+    ("decoded stage written too early", S_PIPELINE, "arch::barrier_wait(empty(at.slot), at.parity ^ 1);", "", 0),
+    ("arrival before the warp is done", S_PIPELINE, "    arch::warp_sync();\n    if (arch::lane_index() == 0)",
+     "    if (arch::lane_index() == 0)", 0),
+    ("raw empty counts the converters alone", "sm90_scaled/config.hpp", "converter_warps(c) + (c.registers_a ? math_warps(c) : 0)",
+     "converter_warps(c)", 4),
+    ("decoded stage without proxy fence", S_CONVERTER, "    arch::fence_async_shared();\n", "", 3),
+    ("converters do not meet", S_CONVERTER, "if (!arch::named_any(kMeeting, kThreads, suspect)) return false;",
+     "if (!suspect) return false;", 3),
+    ("multipliers not in turn", S_CONVERTER, "    table ^= 1;\n", "", 0),
+    ("tile of A rendered over", S_CONVERTER, "if (holds) arch::barrier_wait(pipeline.empty(held.slot), held.parity);", "", 4),
+    ("stage released before it is multiplied", S_CONSUMER, "        arch::wgmma_wait<1>();\n", "", 3),
+    ("step not waited for", S_REGISTERS, "    arch::wgmma_wait<kInFlight>();\n", "", 4),
+    ("copies not waited for", S_PRODUCER, "    arch::wait_copies<kLeft>();\n", "", 9),
+    ("atoms beyond the last row", S_PRODUCER, "return min_of(kRows, u32(round_up(extent - row, kScaleAtomRows))) /",
+     "return kRows /", 4),
+    ("foreign tokens decoded", S_ROWS, "words[i] &= (1u << (kept * (32 / kOfWord))) - 1;",
+     "words[i] &= ~0u;", 3, 80),
+    ("checkpoints read too early", S_COLUMNS, "  u32 before = 0;\n  if", "  u32 before = 0;\n  if (thread % 2 == 0) return;\n  if", 0),
+    ("an even begin of FP4 taken for odd", S_COLUMNS, "tokens.begin % 2 != 0;", "tokens.begin % 2 == 0;", 6),
+    ("shift of rows forgotten", S_RAW, "return (s.shift + row * s.turn) % u32{kCopyUnit};", "return s.shift % u32{kCopyUnit};", 9),
+    ("rendering of low rows forgotten", S_ELEMENT, "return {Kept::kScaled, kShift, true, false, false};\n    case 4:\n      return {Kept::kScaled, kShift, false, true, false};",
+     "return {Kept::kScaled, kShift, false, false, false};\n    case 4:\n      return {Kept::kScaled, kShift, false, true, false};", 3),
+]

@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from mutants import CI, EQUIVALENT, MUTANTS
+from mutants import CI, EQUIVALENT, MUTANTS, SCALED
 
 FLAGS = "-std=c++20 -O1 -w -DWGRAD_EMU".split()
 
@@ -25,7 +25,8 @@ FLAGS = "-std=c++20 -O1 -w -DWGRAD_EMU".split()
 class Bench:
     """A compiler, and what a kernel is linked with to be fuzzed."""
 
-    def __init__(self, source, link, compiler, work=None):
+    def __init__(self, source, link, compiler, work=None, kernels="kernel_list.cpp"):
+        self.kernels = kernels
         self.source = pathlib.Path(source)
         self.link = (pathlib.Path(link[1:]).read_text() if link.startswith("@") else link).split()
         self.compiler = compiler
@@ -59,7 +60,7 @@ class Bench:
 
     def build(self, kernel, overlay):
         overlaid = [f"-I{overlay}"] if overlay else []
-        return self.compile(overlay or self.work / f"kernel{kernel}", "kernel_list.cpp",
+        return self.compile(overlay or self.work / f"kernel{kernel}", self.kernels,
                             f"-DWGRAD_ONLY_KERNEL={kernel}", *overlaid)
 
     def verdict(self, binary, problems):
@@ -91,11 +92,13 @@ def main():
     parser.add_argument("--work")
     parser.add_argument("--only", default="", help="regular expression of names")
     parser.add_argument("--ci", action="store_true")
+    parser.add_argument("--scaled", action="store_true", help="of the kernel for block-scaled operands; its own link file")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--problems", type=int, default=16)
     args = parser.parse_args()
-    bench = Bench(args.source, args.link, args.compiler, args.work)
-    chosen = [m for m in MUTANTS if re.search(args.only, m[0]) and (not args.ci or m[0] in CI)]
+    bench = Bench(args.source, args.link, args.compiler, args.work,
+                  "scaled_kernel_list.cpp" if args.scaled else "kernel_list.cpp")
+    chosen = [m for m in (SCALED if args.scaled else MUTANTS) if re.search(args.only, m[0]) and (not args.ci or m[0] in CI)]
     if not chosen:
         sys.exit("no such mutant")
     bad = 0
