@@ -347,7 +347,7 @@ SCALED = [
     ("atoms beyond the last row", S_PRODUCER, "return min_of(kRows, u32(round_up(extent - row, kScaleAtomRows))) /",
      "return kRows /", 4),
     ("foreign tokens decoded", S_ROWS, "words[i] &= (1u << (kept * (32 / kOfWord))) - 1;",
-     "words[i] &= ~0u;", 3, 80),
+     "words[i] &= ~0u;", 3),
     ("checkpoints read too early", S_COLUMNS, "  u32 before = 0;\n  if", "  u32 before = 0;\n  if (thread % 2 == 0) return;\n  if", 0),
     ("an even begin of FP4 taken for odd", S_COLUMNS, "tokens.begin % 2 != 0;", "tokens.begin % 2 == 0;", 6),
     ("shift of rows forgotten", S_RAW, "return (s.shift + row * s.turn) % u32{kCopyUnit};", "return s.shift % u32{kCopyUnit};", 9),

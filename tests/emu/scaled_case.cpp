@@ -14,6 +14,7 @@
 #include "support/emulated_device.hpp"
 #include "support/instance.hpp"
 #include "support/random.hpp"
+#include "wgrad/scale_layout.hpp"
 
 namespace wgrad::test {
 namespace {
@@ -83,6 +84,11 @@ Case random_case(const ScaledConfig& c, std::uint64_t number) {
   out.slack = random.integer(0, 3) * 2;
   out.a_pad = random.integer(0, 2);
   out.b_pad = random.integer(0, 2);
+  if (random.chance(0.5)) {  // rows that the copy engine takes
+    const std::int64_t total = tokens(out);
+    out.slack += round_up(total, std::int64_t{32}) - total;
+    out.a_pad = out.b_pad = 0;
+  }
   out.scale_col_pad = random.integer(0, 2);
   out.seed = number;
   if (!wide) return out;
