@@ -18,12 +18,14 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
-#include <random>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "bench/shapes.hpp"
 #include "bench/token_counts.hpp"
+#include "harness/measure.hpp"
+#include "harness/workload.hpp"
 #include "wgrad/wgrad.hpp"
 
 namespace {
@@ -112,38 +114,14 @@ std::vector<Format> formats(const std::string& only) {
   return all;
 }
 
-/// Random elements of magnitude near one, as bytes of `format`.
-std::vector<std::uint8_t> elements(const Format& f, std::int64_t count, std::mt19937& random) {
-  std::vector<std::uint8_t> out(static_cast<std::size_t>(count * bits(f.element) / 8));
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    const auto word = static_cast<std::uint32_t>(random());
-    switch (f.element) {
-      case DType::kBf16:  // sign, exponent 120-127, mantissa
-        out[i] = static_cast<std::uint8_t>(i % 2 == 0 ? word : (word & 0x83U) | 0x3CU);
-        break;
-      case DType::kF16:
-        out[i] = static_cast<std::uint8_t>(i % 2 == 0 ? word : (word & 0x87U) | 0x38U);
-        break;
-      case DType::kE4m3:
-        out[i] = static_cast<std::uint8_t>((word & 0x8FU) | 0x30U);
-        break;
-      default:
-        out[i] = static_cast<std::uint8_t>(word);
-    }
-  }
-  return out;
-}
-
 struct Case {
   wgrad::Executable executable;
-  wgrad::Operands operands;
-  std::vector<std::uint8_t> a, b, sfa, sfb, out;
-  std::vector<float> ones;
+  wgrad::harness::Workload data;
   std::vector<double> ms;
 };
 
 std::unique_ptr<Case> make_case(const Shape& s, const Format& f, const Settings& settings,
-                                const std::vector<std::int32_t>& ends, std::mt19937& random) {
+                                const std::vector<std::int64_t>& counts) {
   wgrad::Problem p;
   p.experts = s.experts;
   p.m = s.m;
@@ -154,34 +132,9 @@ std::unique_ptr<Case> make_case(const Shape& s, const Format& f, const Settings&
   p.scales = f.scales;
   p.wgrad_dtype = settings.out;
   p.accumulate = settings.accumulate;
-  auto c = std::unique_ptr<Case>(
-      new Case{prepare(p, wgrad::cpu_device()), {}, {}, {}, {}, {}, {}, {}, {}});
-  c->a = elements(f, s.m * s.tokens, random);
-  c->b = elements(f, s.n * s.tokens, random);
-  c->out.assign(static_cast<std::size_t>(s.experts * s.m * s.n * bits(settings.out) / 8), 0);
-  c->operands.tokens = s.tokens;
-  c->operands.a = c->a.data();
-  c->operands.b = c->b.data();
-  c->operands.offsets = ends.data();
-  c->operands.wgrad = c->out.data();
-  if (f.scales) {
-    const std::int64_t cols = scale_cols(ends, f.scales->vec_size, f.scales->layout);
-    const std::uint8_t one = f.scales->dtype == DType::kE8m0 ? 127 : 0x38;
-    const auto fill = [&](std::vector<std::uint8_t>& to, std::int64_t rows) {
-      to.resize(static_cast<std::size_t>(scale_bytes(rows, cols, f.scales->layout)));
-      for (auto& byte : to) byte = static_cast<std::uint8_t>(one - random() % 4);
-    };
-    fill(c->sfa, s.m);
-    fill(c->sfb, s.n);
-    c->operands.sfa = c->sfa.data();
-    c->operands.sfb = c->sfb.data();
-    c->operands.sfa_cols = c->operands.sfb_cols = cols;
-    if (f.scales->global_scale) {
-      c->ones.assign(static_cast<std::size_t>(s.experts), 1.0F);
-      c->operands.global_scale_a = c->operands.global_scale_b = c->ones.data();
-    }
-  }
-  return c;
+  const wgrad::DeviceSpec device = wgrad::cpu_device();
+  return std::unique_ptr<Case>(new Case{
+      prepare(p, device), {p, counts, 7, device.threads, wgrad::harness::host_device()}, {}});
 }
 
 double clock_ms(bool cpu_time) {
@@ -192,33 +145,27 @@ double clock_ms(bool cpu_time) {
 
 double timed_ms(const Case& c, bool cpu_time) {
   const double start = clock_ms(cpu_time);
-  c.executable.run(c.operands);
+  c.executable.run(c.data.device_operands());
   return clock_ms(cpu_time) - start;
-}
-
-double median(std::vector<double> v) {
-  std::sort(v.begin(), v.end());
-  return v[v.size() / 2];
 }
 
 void bench(const Shape& full, const Settings& settings) {
   const Shape s = scaled(full, settings.gflop);
-  std::mt19937 random(7);
   // Even counts, so that packed FP4 can take the same shape.
-  const auto ends = wgrad::bench::cumulative_ends(wgrad::bench::token_counts(s, 7, 2));
+  const auto counts = wgrad::bench::token_counts(s, 7, 2);
   std::vector<std::unique_ptr<Case>> cases;
   for (const Format& f : formats(settings.format))
-    cases.push_back(make_case(s, f, settings, ends, random));
+    cases.push_back(make_case(s, f, settings, counts));
   for (const auto& c : cases) timed_ms(*c, settings.cpu_time);
   for (int r = 0; r < settings.repeat; ++r) {
     for (const auto& c : cases) c->ms.push_back(timed_ms(*c, settings.cpu_time));
   }
-  const double base = median(cases[0]->ms);
+  const double base = wgrad::harness::median(cases[0]->ms);
   const double gflop = 2e-9 * static_cast<double>(s.m * s.n) * static_cast<double>(s.tokens);
   fmt::print("{:16} {:4} {:5} {:5} {:6} {:8.2f} {:7.1f}", s.name, s.experts, s.m, s.n, s.tokens,
              base, gflop / base * 1e3);
   for (std::size_t i = 1; i < cases.size(); ++i)
-    fmt::print(" {:8.2f}", median(cases[i]->ms) / base);
+    fmt::print(" {:8.2f}", wgrad::harness::median(cases[i]->ms) / base);
   fmt::print("\n");
   std::fflush(stdout);
 }

@@ -7,9 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "support/cuda_stream.hpp"
-#include "support/instance.hpp"
-#include "support/targets.hpp"
+#include "harness/cuda_device.hpp"
+#include "harness/instance.hpp"
 #include "wgrad/executable.hpp"
 
 namespace {
@@ -18,14 +17,14 @@ using Clock = std::chrono::steady_clock;
 
 /// The least of the rounds' means: other work on the machine only adds.
 double microseconds(const wgrad::Executable& op, const wgrad::Operands& operands,
-                    const wgrad::test::CudaStream& stream) {
+                    wgrad::harness::Device& device) {
   constexpr int kRounds = 20, kCalls = 200;  // fewer than a stream's queue holds
   double least = 1e9;
   for (int round = 0; round < kRounds; ++round) {
     const auto start = Clock::now();
     for (int call = 0; call < kCalls; ++call) op.run(operands);
     const std::chrono::duration<double, std::micro> took = Clock::now() - start;
-    stream.synchronize();
+    device.synchronize();
     least = std::min(least, took.count() / kCalls);
   }
   return least;
@@ -35,25 +34,20 @@ double microseconds(const wgrad::Executable& op, const wgrad::Operands& operands
 
 int main() {
   using namespace wgrad;
-  for (const test::Target& target : test::targets()) {
-    if (target.backend != "cuda") continue;
-    for (const std::int64_t experts : {8, 64, 512}) {
-      test::Case c;
-      c.problem = test::problem_of(test::formats()[0], 128, 128);
-      c.counts.assign(static_cast<std::size_t>(experts), 8);
-      const test::CaseData data(c);
-      test::Instance instance(data, target.memory);
-      const test::CudaStream stream(0);
-      instance.operands().stream = stream.handle();
-      const Executable op =
-          prepare(test::problem(c), target.device, {.backend = "cuda", .device = 0});
-      op.run(instance.operands());
-      stream.synchronize();
-      fmt::print("{:4} experts: {:.2f} us a call\n", experts,
-                 microseconds(op, instance.operands(), stream));
-    }
-    return 0;
+  if (cuda_device_count() == 0) return fmt::print("no CUDA device on this machine\n"), 1;
+  const auto memory = harness::cuda_memory(0);
+  for (const std::int64_t experts : {8, 64, 512}) {
+    harness::Case c;
+    c.problem = harness::problem_of(harness::formats()[0], 128, 128);
+    c.counts.assign(static_cast<std::size_t>(experts), 8);
+    const harness::CaseData data(c);
+    harness::Instance instance(data, memory);
+    const Executable op =
+        prepare(harness::problem(c), cuda_device(0), {.backend = "cuda", .device = 0});
+    op.run(instance.operands());
+    memory->synchronize();
+    fmt::print("{:4} experts: {:.2f} us a call\n", experts,
+               microseconds(op, instance.operands(), *memory));
   }
-  fmt::print("no CUDA device of SM 9.0 on this machine\n");
-  return 1;
+  return 0;
 }

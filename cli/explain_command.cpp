@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "cli/app.hpp"
-#include "cli/gpu_by_name.hpp"
 #include "cli/numbers.hpp"
 #include "cli/problem_flags.hpp"
 #include "cli/scaling.hpp"
 #include "cli/table.hpp"
+#include "harness/gpu_by_name.hpp"
 #include "wgrad/device_spec.hpp"
 #include "wgrad/errors.hpp"
 #include "wgrad/explain.hpp"
@@ -35,7 +35,7 @@ struct ExplainFlags {
 
 DeviceSpec described(const std::string& device) {
   if (device == "cpu") return cpu_device();
-  return device == "cuda" ? cuda_device(0) : gpu_by_name(device);
+  return device == "cuda" ? cuda_device(0) : harness::gpu_by_name(device);
 }
 
 DeviceSpec device_of(const ExplainFlags& flags) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cli/app.hpp"
-#include "cli/place.hpp"
+#include "harness/place.hpp"
 #include "wgrad/device_spec.hpp"
 #include "wgrad/explain.hpp"
 #include "wgrad/support.hpp"
@@ -44,7 +44,7 @@ Problem small_problem() {
 }
 
 bool emulates_a_gpu() {
-  return static_cast<bool>(check_support(small_problem(), emulated_device(0), "emu"));
+  return static_cast<bool>(check_support(small_problem(), harness::emulated_device(0), "emu"));
 }
 
 /// Names of the backends that would compute a small problem on `device`, unasked or on request.

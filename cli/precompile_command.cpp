@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "cli/app.hpp"
-#include "cli/gpu_by_name.hpp"
 #include "cli/problem_flags.hpp"
 #include "cli/progress.hpp"
 #include "cli/scaling.hpp"
 #include "cli/table.hpp"
+#include "harness/gpu_by_name.hpp"
 #include "wgrad/errors.hpp"
 #include "wgrad/precompile.hpp"
 #include "wgrad/toolchain.hpp"
@@ -89,7 +89,7 @@ int run(const PrecompileFlags& flags, std::ostream& out, std::ostream& err) {
           if (k.path.empty()) throw RuntimeError(k.not_kept);
           progress.show(fmt::format("[{}] {} {}", ++done, origin_text(k.origin), k.plan));
         }};
-    kernels = precompile(problems_of(flags.problem), gpu_by_name(flags.device), options);
+    kernels = precompile(problems_of(flags.problem), harness::gpu_by_name(flags.device), options);
   }
   flags.json ? print_json(kernels, out) : print_table(kernels, out);
   return kOk;

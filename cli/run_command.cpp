@@ -6,13 +6,13 @@
 #include <ostream>
 
 #include "bench/token_counts.hpp"
-#include "cli/measure.hpp"
 #include "cli/numbers.hpp"
-#include "cli/place.hpp"
 #include "cli/progress.hpp"
 #include "cli/run_report.hpp"
 #include "cli/scaling.hpp"
-#include "cli/workload.hpp"
+#include "harness/measure.hpp"
+#include "harness/place.hpp"
+#include "harness/workload.hpp"
 #include "wgrad/device_spec.hpp"
 #include "wgrad/errors.hpp"
 #include "wgrad/executable.hpp"
@@ -20,7 +20,7 @@
 namespace wgrad::cli {
 namespace {
 
-Row run_one(const RunFlags& flags, const ShapeChoice& choice, Place& place,
+Row run_one(const RunFlags& flags, const ShapeChoice& choice, harness::Place& place,
             const std::function<void(const char*)>& stage) {
   const double budget = flop_budget(flags.backend, place.device.threads);
   const double factor =
@@ -40,15 +40,15 @@ Row run_one(const RunFlags& flags, const ShapeChoice& choice, Place& place,
                           ? bench::token_counts(shape, flags.problem.seed, multiple)
                           : choice.counts;
   const int threads = flags.threads > 0 ? flags.threads : cpu_device().threads;
-  Workload workload(problem, counts, flags.problem.seed, threads, *place.memory);
+  harness::Workload workload(problem, counts, flags.problem.seed, threads, place.memory);
   row.problem = workload.problem();
   stage("running once");
   executable.run(workload.device_operands());
   stage("checking");
   workload.fetch_outputs();
-  row.check = check(workload, flags.samples, flags.problem.seed);
+  row.check = harness::check(workload, flags.samples, flags.problem.seed);
   stage("timing");
-  row.times_ms = measure(executable, workload, *place.memory, flags.repeat);
+  row.times_ms = harness::measure(executable, workload, *place.memory, flags.repeat);
   return row;
 }
 
@@ -56,7 +56,8 @@ int run(const RunFlags& flags, std::ostream& out, std::ostream& err) {
   if (flags.gpu != 0 && flags.backend != "cuda")
     throw ValueError("wgrad: --gpu is given; it is for --backend cuda");
   const std::vector<ShapeChoice> choices = chosen_shapes(flags.problem);
-  Place place = place_of({.backend = flags.backend, .threads = flags.threads, .gpu = flags.gpu});
+  harness::Place place =
+      harness::place_of({.backend = flags.backend, .threads = flags.threads, .gpu = flags.gpu});
   std::vector<Row> rows;
   {
     Progress progress(err, stderr_is_terminal());

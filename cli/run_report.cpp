@@ -8,9 +8,9 @@
 #include <ostream>
 
 #include "cli/app.hpp"
-#include "cli/measure.hpp"
 #include "cli/scaling.hpp"
 #include "cli/table.hpp"
+#include "harness/measure.hpp"
 
 namespace wgrad::cli {
 namespace {
@@ -27,7 +27,8 @@ void print_table(const std::vector<Row>& rows, std::ostream& out) {
   for (const Row& r : rows) {
     table.add({r.shape, scale_text(r.scale), fmt::format("{}", r.problem.experts),
                fmt::format("{}", r.problem.m), fmt::format("{}", r.problem.n),
-               fmt::format("{}", r.problem.tokens), fmt::format("{:.3f}", median(r.times_ms)),
+               fmt::format("{}", r.problem.tokens),
+               fmt::format("{:.3f}", harness::median(r.times_ms)),
                fmt::format("{:.1f}", r.gflops()), fmt::format("{:.1e}", r.check.max_error),
                fmt::format("{:.2f}", r.check.max_of_bound), r.check.ok() ? "ok" : "FAILED",
                r.backend, r.plan});
@@ -45,17 +46,17 @@ void print_notes(const RunFlags& flags, const std::vector<Row>& rows, const Devi
                  std::ostream& out) {
   std::int64_t samples = 0;
   for (const Row& row : rows) samples += row.check.samples;
-  out << fmt::format("\nformat {}, out {}{}, {}, {}, majors {}; {}, {}; ms: median of {}{}\n",
-                     flags.problem.format, flags.problem.out_dtype,
-                     flags.problem.accumulate ? " accumulate" : "", flags.problem.order,
-                     flags.problem.output, majors_text(rows.front().problem), device.name,
-                     size_of(device), flags.repeat,
-                     flags.backend == "emu" ? " runs of the emulator, not a GPU's time" : "");
+  out << fmt::format(
+      "\nformat {}, out {}{}, {}, {}, majors {}; {}, {}; ms: harness::median of {}{}\n",
+      flags.problem.format, flags.problem.out_dtype, flags.problem.accumulate ? " accumulate" : "",
+      flags.problem.order, flags.problem.output, majors_text(rows.front().problem), device.name,
+      size_of(device), flags.repeat,
+      flags.backend == "emu" ? " runs of the emulator, not a GPU's time" : "");
   if (std::any_of(rows.begin(), rows.end(), [](const Row& r) { return r.scale != 1; })) {
     out << scaling_rule(flags.backend, device.threads) << '\n';
   }
-  out << error_bound_text() << '\n'
-      << fmt::format("{}; outputs held {} before\n", checked_text(samples),
+  out << harness::error_bound_text() << '\n'
+      << fmt::format("{}; outputs held {} before\n", harness::checked_text(samples),
                      flags.problem.accumulate ? "random numbers" : "NaN");
 }
 
@@ -66,7 +67,7 @@ nlohmann::json to_json(const Row& r) {
           {"m", r.problem.m},
           {"n", r.problem.n},
           {"tokens", r.problem.tokens},
-          {"ms", median(r.times_ms)},
+          {"ms", harness::median(r.times_ms)},
           {"times_ms", r.times_ms},
           {"gflops", r.gflops()},
           {"samples", r.check.samples},
@@ -91,7 +92,7 @@ void print_json(const RunFlags& flags, const std::vector<Row>& rows, const Devic
                              {"sm_count", device.sm_count},
                              {"seed", flags.problem.seed},
                              {"scaling", scaling_rule(flags.backend, device.threads)},
-                             {"error", error_bound_text()},
+                             {"error", harness::error_bound_text()},
                              {"rows", nlohmann::json::array()}};
   for (const Row& row : rows) document["rows"].push_back(to_json(row));
   out << document.dump(2) << '\n';
@@ -101,7 +102,7 @@ void print_json(const RunFlags& flags, const std::vector<Row>& rows, const Devic
 
 double Row::gflops() const {
   return 2e-6 * static_cast<double>(problem.tokens) * static_cast<double>(problem.m) *
-         static_cast<double>(problem.n) / median(times_ms);
+         static_cast<double>(problem.n) / harness::median(times_ms);
 }
 
 int report(const RunFlags& flags, const std::vector<Row>& rows, const DeviceSpec& device,

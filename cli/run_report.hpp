@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/check.hpp"
 #include "cli/problem_flags.hpp"
+#include "harness/sampled_check.hpp"
 #include "wgrad/device_spec.hpp"
 #include "wgrad/problem.hpp"
 
@@ -30,7 +30,7 @@ struct Row {
   double scale = 1;
   Problem problem;
   std::vector<double> times_ms;
-  CheckResult check;
+  harness::CheckResult check;
   std::string backend;
   std::string plan;
 

@@ -19,15 +19,15 @@
 
 #include "bench/token_counts.hpp"
 #include "cli/app.hpp"
-#include "cli/check.hpp"
 #include "cli/numbers.hpp"
-#include "cli/place.hpp"
 #include "cli/problem_flags.hpp"
 #include "cli/scaling.hpp"
 #include "cli/trace_json.hpp"
 #include "cli/trace_picture.hpp"
-#include "cli/workload.hpp"
 #include "cli/written.hpp"
+#include "harness/place.hpp"
+#include "harness/sampled_check.hpp"
+#include "harness/workload.hpp"
 #include "wgrad/errors.hpp"
 #include "wgrad/executable.hpp"
 
@@ -145,7 +145,7 @@ int run(const TraceFlags& flags, std::ostream& out, std::ostream& err) {
   std::ofstream json = opened("--timeline", flags.timeline);
   std::ofstream picture;
   if (flags.has_picture) picture = opened("--picture", flags.picture);
-  Place place = place_of({.backend = flags.backend, .sms = flags.sms});
+  harness::Place place = harness::place_of({.backend = flags.backend, .sms = flags.sms});
   const bench::Shape shape = shape_of(flags, choices.front());
   const Problem problem = make_problem(flags.problem, shape);
   const Executable executable =
@@ -153,17 +153,19 @@ int run(const TraceFlags& flags, std::ostream& out, std::ostream& err) {
   const auto counts = choices.front().counts.empty()
                           ? bench::token_counts(shape, flags.problem.seed, 1)
                           : choices.front().counts;
-  Workload workload(problem, counts, flags.problem.seed, cpu_device().threads, *place.memory);
-  Bytes record(static_cast<std::size_t>(executable.workspace_bytes()));
+  harness::Workload workload(problem, counts, flags.problem.seed, cpu_device().threads,
+                             place.memory);
+  std::vector<std::byte> record(static_cast<std::size_t>(executable.workspace_bytes()));
   Operands operands = workload.device_operands();
-  operands.workspace = place.memory->mirror(record);
+  harness::Mirror record_there(place.memory, record);
+  operands.workspace = record_there.address();
   operands.workspace_bytes = executable.workspace_bytes();
   for (int i = 0; i <= flags.warmup; ++i) {
-    place.memory->push(record);  // zeros
+    record_there.push();  // zeros
     executable.run(operands);
-    place.memory->wait();
+    place.memory->synchronize();
   }
-  place.memory->pull(record);
+  record_there.pull();
   const Timeline timeline = executable.timeline(record);
 
   if (picture.is_open()) {
@@ -183,8 +185,8 @@ int run(const TraceFlags& flags, std::ostream& out, std::ostream& err) {
     return kOk;
   }
   workload.fetch_outputs();
-  const CheckResult result = check(workload, kSamples, flags.problem.seed);
-  out << checked_text(result.samples) << '\n';
+  const harness::CheckResult result = harness::check(workload, kSamples, flags.problem.seed);
+  out << harness::checked_text(result.samples) << '\n';
   if (result.ok()) return kOk;
   err << fmt::format("wgrad: {}: {}\n", shape.name, result.failure);
   return kCheckFailed;

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "backends/backend.hpp"
-#include "support/random.hpp"
+#include "harness/random.hpp"
 #include "support/random_case.hpp"
 #include "support/sentences.hpp"
 #include "support/targets.hpp"

@@ -7,9 +7,9 @@
 #include <cmath>
 #include <cstring>
 
+#include "harness/random.hpp"
 #include "scales/codec.hpp"
 #include "support/field_faults.hpp"
-#include "support/random.hpp"
 #include "wgrad/reference.hpp"
 
 namespace wgrad::test {

@@ -10,8 +10,9 @@
 #include <vector>
 
 #include "cpu/encodings.hpp"
+#include "harness/random.hpp"
 #include "scales/codec.hpp"
-#include "support/random.hpp"
+#include "support/harness.hpp"
 
 namespace wgrad::cpu {
 namespace {

@@ -5,8 +5,9 @@
 #include <cmath>
 #include <limits>
 
+#include "harness/random.hpp"
 #include "scales/codec.hpp"
-#include "support/random.hpp"
+#include "support/harness.hpp"
 
 namespace wgrad::cpu {
 namespace {

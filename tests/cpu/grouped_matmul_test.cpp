@@ -7,10 +7,10 @@
 #include <limits>
 #include <thread>
 
+#include "harness/instance.hpp"
+#include "harness/logical.hpp"
 #include "scales/codec.hpp"
 #include "support/check.hpp"
-#include "support/instance.hpp"
-#include "support/logical.hpp"
 #include "support/random_case.hpp"
 #include "support/refusal.hpp"
 #include "wgrad/device_spec.hpp"

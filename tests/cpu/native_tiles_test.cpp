@@ -12,8 +12,8 @@
 
 #include "cpu/encodings.hpp"
 #include "cpu/grouped_matmul.hpp"
+#include "harness/instance.hpp"
 #include "support/check.hpp"
-#include "support/instance.hpp"
 
 namespace wgrad::cpu {
 namespace {

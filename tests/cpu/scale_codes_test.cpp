@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "support/random.hpp"
+#include "harness/random.hpp"
+#include "support/harness.hpp"
 
 namespace wgrad::cpu {
 namespace {

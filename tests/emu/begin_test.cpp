@@ -12,8 +12,9 @@
 #include "emu/bit_cases.hpp"
 #include "emu/kernel_case.hpp"
 #include "emu/kernel_plan.hpp"
+#include "harness/random.hpp"
 #include "launch/emulated_launch.hpp"
-#include "support/random.hpp"
+#include "support/harness.hpp"
 
 namespace wgrad::test {
 namespace {

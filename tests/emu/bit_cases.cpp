@@ -34,6 +34,10 @@ class AlignedDevice final : public Device {
     inner_->protect(pointer, size(bytes));
   }
   void synchronize() override { inner_->synchronize(); }
+  double milliseconds(const std::function<void()>& work) override {
+    return inner_->milliseconds(work);
+  }
+  bool is_host() const override { return inner_->is_host(); }
 
  private:
   static std::int64_t size(std::int64_t bytes) { return round_up(bytes, kAlignment); }

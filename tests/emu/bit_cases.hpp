@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "emu/kernel_case.hpp"
-#include "support/instance.hpp"
+#include "harness/instance.hpp"
+#include "support/harness.hpp"
 
 namespace wgrad::test {
 

@@ -7,9 +7,9 @@
 #include "backends/cuda_backend.hpp"
 #include "emu/bit_program.hpp"
 #include "emu/kernel_configs.hpp"
+#include "harness/cuda_device.hpp"
 #include "kernels/family.hpp"
 #include "kernels/sm90/config.hpp"
-#include "support/cuda_device.hpp"
 
 namespace {
 
@@ -36,9 +36,8 @@ Bytes run_cuda(const KernelCase& k, const CaseData& data, const std::shared_ptr<
 }  // namespace
 
 int main(int argc, char** argv) {
-  auto memory = cuda_memory(0);
-  if (memory == nullptr) return fmt::print("no CUDA device\n"), 77;
-  memory = aligned(std::move(memory));
+  if (cuda_device_count() == 0) return fmt::print("no CUDA device\n"), 77;
+  const auto memory = aligned(cuda_memory(0));
   return bit_program(argc, argv, [&](const KernelCase& k, const CaseData& data) {
     return run_cuda(k, data, memory);
   });

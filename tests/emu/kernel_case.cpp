@@ -7,9 +7,9 @@
 #include <limits>
 #include <stdexcept>
 
+#include "harness/logical.hpp"
+#include "harness/random.hpp"
 #include "scales/codec.hpp"
-#include "support/logical.hpp"
-#include "support/random.hpp"
 #include "wgrad/scale_layout.hpp"
 #include "wgrad/shared/schedule.hpp"
 #include "wgrad/sm90/smem.hpp"

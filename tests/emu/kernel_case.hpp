@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "support/case.hpp"
+#include "harness/case.hpp"
+#include "support/harness.hpp"
 #include "wgrad/sm90/config.hpp"
 
 namespace wgrad::test {

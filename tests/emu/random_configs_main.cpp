@@ -10,9 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "harness/random.hpp"
 #include "kernels/sm90/source.hpp"
+#include "support/harness.hpp"
 #include "support/planned_configs.hpp"
-#include "support/random.hpp"
 
 namespace {
 

@@ -8,8 +8,8 @@
 
 #include "emu/kernel_plan.hpp"
 #include "emu/trace_check.hpp"
+#include "harness/instance.hpp"
 #include "launch/emulated_launch.hpp"
-#include "support/instance.hpp"
 
 namespace wgrad::test {
 namespace {

@@ -7,7 +7,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "support/random.hpp"
+#include "harness/random.hpp"
+#include "support/harness.hpp"
 
 namespace wgrad::test {
 

@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "harness/cuda_device.hpp"
 #include "support/check.hpp"
-#include "support/cuda_device.hpp"
 #include "support/cuda_stream.hpp"
 #include "wgrad/device_spec.hpp"
 #include "wgrad/errors.hpp"

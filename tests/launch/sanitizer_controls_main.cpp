@@ -13,13 +13,14 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/cuda_device.hpp"
 #include "jit/device_headers.hpp"
 #include "jit/nvrtc.hpp"
 #include "launch/current_context.hpp"
 #include "launch/driver.hpp"
 #include "launch/sanitizer_kernels.hpp"
 #include "launch/tensor_maps.hpp"
-#include "support/cuda_device.hpp"
+#include "support/harness.hpp"
 
 namespace {
 
@@ -80,8 +81,8 @@ int main(int argc, char** argv) {
     if (std::none_of(known.begin(), known.end(), [&](const auto& c) { return name == c.kernel; })) {
       return fmt::print(stderr, "no kernel '{}'\n", name), 2;
     }
+    if (cuda_device_count() == 0) return fmt::print("no CUDA device\n"), 77;
     const auto memory = test::cuda_memory(0);
-    if (memory == nullptr) return fmt::print("no CUDA device\n"), 77;
     run(std::string(name), memory);
     return 0;
   } catch (const std::exception& error) {

@@ -7,8 +7,10 @@
 #include <string_view>
 
 #include "backends/backend.hpp"
+#include "harness/elements.hpp"
+#include "harness/error_bound.hpp"
+#include "harness/random.hpp"
 #include "scales/codec.hpp"
-#include "support/random.hpp"
 #include "wgrad/errors.hpp"
 #include "wgrad/executable.hpp"
 #include "wgrad/reference.hpp"
@@ -46,10 +48,6 @@ std::string first_difference(const CaseData& data, const Bytes& got, const Bytes
   if (!text.empty()) return text;
   const auto [at, other] = std::mismatch(got.begin(), got.end(), want.begin());
   return fmt::format("a canary at byte {} became {:#x}", at - got.begin(), *at);
-}
-
-double unit_roundoff(DType dtype) {
-  return dtype == DType::kBf16 ? 0x1p-8 : dtype == DType::kF16 ? 0x1p-11 : 0x1p-24;
 }
 
 /// Largest Euclidean norm of a row over expert e's tokens.
@@ -130,8 +128,8 @@ AssertionResult close_image(const CaseData& data, const Bytes& got, const Bytes&
       2 * unit_roundoff(c.problem.wgrad_dtype) + (c.problem.accumulate ? 0x1p-24 : 0);
   for (std::size_t e = 0; e < c.counts.size(); ++e) {
     const ExpertError worst = expert_error(data, got, want, e);
-    const double bound = rounding * worst.peak + 6 * std::sqrt(static_cast<double>(c.counts[e])) *
-                                                     0x1p-24 * largest_norm(data.logical.a, e) *
+    const double bound = rounding * worst.peak + sum_bound(c.counts[e]) *
+                                                     largest_norm(data.logical.a, e) *
                                                      largest_norm(data.logical.b, e);
     if (worst.error <= bound) continue;
     return AssertionFailure() << fmt::format(
@@ -159,8 +157,7 @@ AssertionResult sample_agrees(const CaseData& data, const Bytes& got, const Oper
   const double bound = data.source.data != DataKind::kNormal
                            ? 0.0
                            : (2 * unit_roundoff(p.wgrad_dtype) + 0x1p-24) * std::abs(want) +
-                                 6 * std::sqrt(static_cast<double>(data.source.counts[e])) *
-                                     0x1p-24 * m.absolute_sum;
+                                 sum_bound(data.source.counts[e]) * m.absolute_sum;
   if (std::abs(value - want) <= bound) return AssertionSuccess();
   return AssertionFailure() << fmt::format("Wgrad[{}][{}][{}] is {}, the oracle has {} +- {}\n  {}",
                                            e, i, j, value, want, bound, describe(data.source));

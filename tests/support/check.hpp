@@ -3,8 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "support/case.hpp"
-#include "support/instance.hpp"
+#include "harness/case.hpp"
+#include "harness/instance.hpp"
+#include "support/harness.hpp"
 #include "support/targets.hpp"
 
 namespace wgrad::test {
@@ -17,13 +18,12 @@ testing::AssertionResult same_image(const CaseData& data, const Bytes& got, cons
 
 /// Per expert: max |got - want| <= bound, with
 ///
-///     bound = (2 u + u_acc) * max |want| + 6 * sqrt(k_e) * 2^-24 * max |A_i| * max |B_j|
+///     bound = (2 u + u_acc) * max |want| + sum_bound(k_e) * max |A_i| * max |B_j|
 ///
 /// u is the output's unit roundoff (2^-8 bf16, 2^-11 fp16, 2^-24 fp32), twice because both sides
-/// are rounded; u_acc is 2^-24 when accumulating (the FP32 add), else 0. The last term bounds a sum
-/// of k_e products accumulated in FP32 in any order (Higham and Mary 2019: error <= c sqrt(k) u
-/// sum|ab| but with probability 2 exp(-c^2/2), here 3e-8), with sum|ab| <= |A_i| |B_j| by
-/// Cauchy-Schwarz. Reported relative to the expert's peak; bytes outside the cells must equal.
+/// are rounded; u_acc is 2^-24 when accumulating (the FP32 add), else 0. The last term bounds the
+/// sum (harness/error_bound.hpp), with sum|ab| <= |A_i| |B_j| by Cauchy-Schwarz. Reported relative
+/// to the expert's peak; bytes outside the cells must equal.
 testing::AssertionResult close_image(const CaseData& data, const Bytes& got, const Bytes& want);
 
 /// Judges a few cells of each expert by reference::magnitude(), for problems too large for the

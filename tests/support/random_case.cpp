@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "support/random.hpp"
+#include "harness/random.hpp"
 
 namespace wgrad::test {
 namespace {

@@ -3,7 +3,8 @@
 
 #include <cstdint>
 
-#include "support/case.hpp"
+#include "harness/case.hpp"
+#include "support/harness.hpp"
 
 namespace wgrad::test {
 

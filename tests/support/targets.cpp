@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "backends/backend.hpp"
-#include "support/case.hpp"
-#include "support/cuda_device.hpp"
+#include "harness/case.hpp"
+#include "harness/cuda_device.hpp"
 #include "support/emulated_device.hpp"
 #include "support/settings.hpp"
 
@@ -27,7 +27,7 @@ std::vector<Target> find_emulated() {
 
 std::vector<Machine> machines() {
   std::vector<Machine> found = {{host_spec(), host_device()}};
-  if (auto memory = cuda_memory(0)) found.push_back({cuda_device(0), std::move(memory)});
+  if (cuda_device_count() > 0) found.push_back({cuda_device(0), cuda_memory(0)});
   return found;
 }
 

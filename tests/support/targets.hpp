@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "support/device.hpp"
+#include "harness/device.hpp"
+#include "support/harness.hpp"
 #include "wgrad/device_spec.hpp"
 
 namespace wgrad::test {

@@ -1,0 +1,66 @@
+// The CUDA driver as the harness calls it: no toolkit is needed to build, no driver to load.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace wgrad::harness {
+
+/// CUdeviceptr and CUmemGenericAllocationHandle of cuda.h.
+using CudaAddress = unsigned long long;
+using CudaAllocation = unsigned long long;
+
+/// CUmemLocation.
+struct CudaLocation {
+  int type = 1;  // CU_MEM_LOCATION_TYPE_DEVICE
+  int id = 0;    // the device's ordinal
+};
+
+/// CUmemAllocationProp.
+struct CudaAllocationProperties {
+  int type = 1;  // CU_MEM_ALLOCATION_TYPE_PINNED
+  int handle_types = 0;
+  CudaLocation location;
+  void* windows_handle = nullptr;
+  unsigned char flags[8] = {};
+};
+
+/// CUmemAccessDesc.
+struct CudaAccess {
+  CudaLocation location;
+  int flags = 0;
+};
+inline constexpr int kCudaReadOnly = 1;   // CU_MEM_ACCESS_FLAGS_PROT_READ
+inline constexpr int kCudaReadWrite = 3;  // CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+
+/// Functions of libcuda.so.1, by the names that cuda.h gives their latest versions.
+struct CudaDriver {
+  /// Throws RuntimeError without a driver, or where one lacks a function.
+  CudaDriver();
+
+  int (*init)(unsigned);
+  int (*device)(int*, int);
+  int (*retain)(void**, int);
+  int (*push)(void*);
+  int (*pop)(void**);
+  int (*granularity)(std::size_t*, const CudaAllocationProperties*, int);
+  int (*reserve)(CudaAddress*, std::size_t, std::size_t, CudaAddress, unsigned long long);
+  int (*unreserve)(CudaAddress, std::size_t);
+  int (*create)(CudaAllocation*, std::size_t, const CudaAllocationProperties*, unsigned long long);
+  int (*destroy)(CudaAllocation);
+  int (*map)(CudaAddress, std::size_t, std::size_t, CudaAllocation, unsigned long long);
+  int (*unmap)(CudaAddress, std::size_t);
+  int (*set_access)(CudaAddress, std::size_t, const CudaAccess*, std::size_t);
+  int (*to_device)(CudaAddress, const void*, std::size_t);
+  int (*to_host)(void*, CudaAddress, std::size_t);
+  int (*synchronize)();
+  int (*create_event)(void**, unsigned);
+  int (*destroy_event)(void*);
+  int (*record_event)(void*, void*);
+  int (*elapsed)(float*, void*, void*);
+};
+
+/// Throws RuntimeError that names `what` where `result` is an error.
+void check_cuda(int result, const char* what);
+
+}  // namespace wgrad::harness

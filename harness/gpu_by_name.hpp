@@ -1,0 +1,13 @@
+// GPUs that need not be there.
+#pragma once
+
+#include <string>
+
+#include "wgrad/device_spec.hpp"
+
+namespace wgrad::harness {
+
+/// "sm90" or "sm100" as the public data sheets of H200 and B200 describe them.
+DeviceSpec gpu_by_name(const std::string& name);
+
+}  // namespace wgrad::harness
