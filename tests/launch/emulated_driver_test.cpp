@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "emu/tensor_map.hpp"
+#include "harness/instance.hpp"
 #include "kernels/family.hpp"
 #include "kernels/search.hpp"
 #include "launch/driver_launch.hpp"
@@ -17,7 +18,6 @@
 #include "launch/fake_driver.hpp"
 #include "support/check.hpp"
 #include "support/emulated_device.hpp"
-#include "support/instance.hpp"
 
 namespace wgrad::launch {
 namespace {

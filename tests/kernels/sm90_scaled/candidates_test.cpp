@@ -3,12 +3,12 @@
 
 #include <cstring>
 
+#include "harness/case.hpp"
 #include "kernels/family.hpp"
 #include "kernels/search.hpp"
 #include "kernels/sm90_scaled/config.hpp"
 #include "kernels/sm90_scaled/image.hpp"
 #include "plan/hopper.hpp"
-#include "support/case.hpp"
 #include "validate/problem_rules.hpp"
 #include "wgrad/sm90_scaled/params.hpp"
 #include "wgrad/sm90_scaled/smem.hpp"
@@ -37,12 +37,12 @@ std::string refusal(const Problem& p) {
 }
 
 TEST(ScaledPlan, EveryFormatMajorLayoutAndOutputHasAKernelThatFits) {
-  for (const test::NamedFormat& format : test::formats()) {
+  for (const harness::NamedFormat& format : harness::formats()) {
     if (format.format == Format::kSixteenBit) continue;
-    for (const test::Case& variant : test::input_variants(format, 256, 512, {64, 128})) {
+    for (const harness::Case& variant : harness::input_variants(format, 256, 512, {64, 128})) {
       for (const DType output : {DType::kBf16, DType::kF16, DType::kF32}) {
         for (const ScaleLayout layout : {ScaleLayout::kSwizzled, ScaleLayout::kCompact}) {
-          Problem p = test::problem(variant);
+          Problem p = harness::problem(variant);
           p.wgrad_dtype = output;
           p.accumulate = layout == ScaleLayout::kCompact;
           p.scales->layout = layout;
