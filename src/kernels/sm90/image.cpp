@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "kernels/call_parameters.hpp"
 #include "kernels/sm90/config.hpp"
 #include "validate/operand_rules.hpp"
 #include "wgrad/scale_layout.hpp"
@@ -17,10 +18,6 @@ using shared::KernelParams;
 
 constexpr std::int64_t kLdMultiple = 8;  // 16 bytes
 
-std::uint64_t address(const void* pointer) {
-  return reinterpret_cast<std::uintptr_t>(pointer);
-}
-
 std::int64_t map_ld(const validate::OperandView& view) {
   if (view.ld_matters) return view.ld;
   return round_up(std::max<std::int64_t>(view.width, 1), kLdMultiple);
@@ -34,21 +31,8 @@ std::uint64_t trace_address(const plan::Plan& plan, const Operands& o) {
 
 /// All but the maps and what the launcher adds.
 KernelParams parameters(const Problem& p, const plan::Plan& plan, const Operands& o) {
-  const std::int64_t size = bits(p.wgrad_dtype) / 8;
   KernelParams k = {};
-  k.a = address(o.a);
-  k.b = address(o.b);
-  k.offsets = address(o.offsets);
-  k.wgrad = address(o.wgrad);
-  k.wgrad_ptrs = address(o.wgrad_ptrs);
-  // Any aligned address of the device will do where there is no dense output.
-  k.out_map_base = o.wgrad != nullptr ? k.wgrad : k.wgrad_ptrs / 16 * 16;
-  k.expert_stride_bytes = expert_stride(p) * size;
-  k.row_pitch_bytes = row_pitch(p) * size;
-  k.tokens = o.tokens;
-  k.m = static_cast<shared::i32>(p.m);
-  k.n = static_cast<shared::i32>(p.n);
-  k.experts = static_cast<shared::i32>(p.experts);
+  set_call(k, p, o);
   k.raster_m = plan.config.as<LaunchConfig>().raster_m;
   k.trace = trace_address(plan, o);
   return k;

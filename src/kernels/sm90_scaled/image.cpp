@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "kernels/call_parameters.hpp"
 #include "kernels/sm90_scaled/config.hpp"
 #include "validate/operand_rules.hpp"
 #include "wgrad/scale_layout.hpp"
@@ -14,27 +15,6 @@ namespace {
 
 using shared::KernelParams;
 using shared::ScaledParams;
-
-std::uint64_t address(const void* pointer) {
-  return reinterpret_cast<std::uintptr_t>(pointer);
-}
-
-void set_operands(ScaledParams& k, const Problem& p, const Operands& o) {
-  const std::int64_t size = bits(p.wgrad_dtype) / 8;
-  k.a = address(o.a);
-  k.b = address(o.b);
-  k.offsets = address(o.offsets);
-  k.wgrad = address(o.wgrad);
-  k.wgrad_ptrs = address(o.wgrad_ptrs);
-  // Any aligned address of the device will do where there is no dense output.
-  k.out_map_base = o.wgrad != nullptr ? k.wgrad : k.wgrad_ptrs / 16 * 16;
-  k.expert_stride_bytes = expert_stride(p) * size;
-  k.row_pitch_bytes = row_pitch(p) * size;
-  k.tokens = o.tokens;
-  k.m = static_cast<shared::i32>(p.m);
-  k.n = static_cast<shared::i32>(p.n);
-  k.experts = static_cast<shared::i32>(p.experts);
-}
 
 void set_scales(ScaledParams& k, const Operands& o) {
   k.sfa = address(o.sfa);
@@ -56,7 +36,7 @@ LaunchImage image(const Problem& p, const plan::Plan& plan, const Operands& o) {
   const auto& config = plan.config.as<LaunchConfig>();
   const shared::ScaledConfig& c = config.kernel;
   ScaledParams k = {};
-  set_operands(k, p, o);
+  set_call(k, p, o);
   set_scales(k, o);
   k.raster_m = config.raster_m;
   k.ld_a = validate::view_a(p, o).ld;
