@@ -128,8 +128,8 @@ def test_what_no_gpu_computes_is_refused_in_words():
         assert not np.asarray(result[0]).any()
 
 
-def test_command_buffers_launch_it_and_follow_new_offsets():
-    """In a process of its own, whose XLA makes a graph of any sequence of launches."""
+def test_new_offsets_are_followed_where_xla_may_make_graphs():
+    """In a process of its own, whose XLA may make a graph of any sequence of launches."""
     flags = "--xla_gpu_graph_min_graph_size=1"
     environment = {**os.environ, "XLA_FLAGS": flags, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
     program = Path(__file__).with_name("jax_graph.py")
