@@ -6,14 +6,15 @@
 #include <cmath>
 #include <cstring>
 
+#include "harness/instance.hpp"
+#include "harness/random.hpp"
 #include "kernels/family.hpp"
 #include "kernels/sm90_scaled/config.hpp"
 #include "launch/emulated_launch.hpp"
 #include "scales/codec.hpp"
 #include "support/check.hpp"
 #include "support/emulated_device.hpp"
-#include "support/instance.hpp"
-#include "support/random.hpp"
+#include "support/harness.hpp"
 #include "wgrad/scale_layout.hpp"
 
 namespace wgrad::test {

@@ -6,11 +6,11 @@
 #include <string>
 #include <string_view>
 
+#include "harness/case.hpp"
 #include "jit/nvrtc_fixture.hpp"
 #include "jit/resource_usage.hpp"
 #include "kernels/sm90_scaled/config.hpp"
 #include "kernels/sm90_scaled/source.hpp"
-#include "support/case.hpp"
 
 namespace wgrad::jit {
 namespace {
@@ -29,10 +29,10 @@ std::map<std::string, kernels::KernelSource> sources(bool all) {
   constexpr DType kOutputs[] = {DType::kBf16, DType::kF32, DType::kF16};
   std::map<std::string, kernels::KernelSource> out;
   std::size_t turn = 0;
-  for (const test::NamedFormat& format : test::formats()) {
+  for (const harness::NamedFormat& format : harness::formats()) {
     if (format.format == Format::kSixteenBit) continue;
-    for (const test::Case& variant : test::input_variants(format, 256, 264 * 2, {64})) {
-      Problem p = test::problem(variant);
+    for (const harness::Case& variant : harness::input_variants(format, 256, 264 * 2, {64})) {
+      Problem p = harness::problem(variant);
       p.wgrad_dtype = kOutputs[turn % 3];
       p.accumulate = turn % 2 == 0;
       p.output_mode = turn % 5 < 2 ? OutputMode::kDiscrete : OutputMode::kDense;
