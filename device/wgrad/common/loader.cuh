@@ -5,6 +5,7 @@
 
 #include "wgrad/common/pipeline.cuh"
 #include "wgrad/common/ragged.cuh"
+#include "wgrad/common/threads.cuh"
 #include "wgrad/common/tile.cuh"
 #include "wgrad/common/work.cuh"
 
@@ -13,15 +14,15 @@ namespace wgrad::device {
 // One thread of a warpgroup, 8 threads a row: its units of rows [row, row + kRows), from the k-th
 // token on. Nothing is read past the end of a row: zeros take its place. kBits: of an element.
 template <u32 kRows, i32 kBits>
-WGRAD_DEVICE void copy_ragged(u32 tile, u64 operand, const RaggedBlock& block, u32 thread, i32 row,
-                              i32 k) {
+WGRAD_DEVICE void copy_ragged(u32 tile, u64 operand, const RaggedBlock& block, LoaderThread thread,
+                              i32 row, i32 k) {
   constexpr u32 kRowsAtOnce = kWarpgroupThreads / 8;
   constexpr u32 kBytes = kBits / 8;
   static_assert(kBytes * kTokenAlignment == 16, "a unit of another number of tokens");
-  const u32 chunk = thread % 8;
+  const u32 chunk = u32(thread) % 8;
   const i32 token = k + i32(chunk) * kTokenAlignment;
 #pragma unroll 1  // the copies wait for nothing, and 56 registers hold no more
-  for (u32 r = thread / 8; r < kRows; r += kRowsAtOnce) {
+  for (u32 r = u32(thread) / 8; r < kRows; r += kRowsAtOnce) {
     const u64 start = block.row_start(row + i32(r));
     const i32 lead = i32(start % u64{kTokenAlignment});
     const i32 left = row + i32(r) < block.extent ? block.length - token + lead : 0;
@@ -39,7 +40,7 @@ struct Loader {
 
   const Cta<kConfig>& cta;
   Pipeline<kConfig> pipeline;
-  u32 thread = 0;
+  LoaderThread thread{};
   StageCursor<kConfig> oldest{};
   u32 in_flight = 0;
 

@@ -6,6 +6,7 @@
 
 #include "wgrad/arch/arch.cuh"
 #include "wgrad/common/pipeline.cuh"
+#include "wgrad/common/threads.cuh"
 
 namespace wgrad::device {
 
@@ -16,14 +17,14 @@ struct OutputRing {
   static constexpr u32 kSlots = static_cast<u32>(kConfig.ring_slots);
 
   u32 base;  // start of dynamic shared memory
-  u32 warp;  // among the math warps
+  MathWarp warp;
   RingCursor<kSlots> at;
 
   WGRAD_DEVICE u32 box(u32 slot) const {
-    return base + kBox.at + (warp * kSlots + slot) * kBox.bytes;
+    return base + kBox.at + (u32(warp) * kSlots + slot) * kBox.bytes;
   }
   WGRAD_DEVICE u32 readback(u32 slot) const {
-    return base + kReadback.at + (warp * kSlots + slot) * kBarrierBytes;
+    return base + kReadback.at + (u32(warp) * kSlots + slot) * kBarrierBytes;
   }
 
   // All lanes: the current slot may be written. Leader: the lane that issues the stores.

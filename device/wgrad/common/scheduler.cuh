@@ -72,7 +72,8 @@ struct Scheduler {
   i32 last_blocks = kLongTile;  // of the tile pushed last
   arch::Chunk extra{};
 
-  WGRAD_DEVICE explicit Scheduler(const Cta<kConfig>& c) : cta(c), source(c), queue{c.smem} {}
+  WGRAD_DEVICE explicit Scheduler(const Cta<kConfig>& c)
+      : cta(c), source(c), queue{.base = c.smem} {}
 
   // Experts lie in order, those without tokens at the end: an accumulation has nothing to do there.
   WGRAD_DEVICE bool is_past_the_tokens(const Work& w) const {

@@ -1,13 +1,11 @@
-// The 64 x N FP32 accumulators of a math warpgroup, and each warp's way into 16 x 128-byte output
-// boxes (128-byte swizzle). Fragment (PTX, wgmma D): thread t of the warpgroup, w = t / 32, l = t %
-// 32, holds for each j < N / 8
-//   d[4j], d[4j+1]    row 16w + l/4,      columns 8j + 2(l%4), +1
-//   d[4j+2], d[4j+3]  row 16w + l/4 + 8,  the same columns
+// The 64 x N FP32 accumulators of a math warpgroup (fragment.hpp: who holds what), and each warp's
+// way into 16 x 128-byte output boxes (128-byte swizzle).
 #pragma once
 
 #include "wgrad/arch/arch.cuh"
 #include "wgrad/common/tile.cuh"
 #include "wgrad/sm90/config.hpp"
+#include "wgrad/sm90/fragment.hpp"
 
 namespace wgrad::device {
 
@@ -86,12 +84,12 @@ WGRAD_DEVICE void write_box_16(u32 box, const float (&d)[kCount]) {
 template <u32 kBox, u32 kCount>
 WGRAD_DEVICE void write_box_32(u32 box, const float (&d)[kCount]) {
   const u32 lane = arch::lane_index();
-  const u32 row = lane / 4;
+  const u32 row = Fragment::row(lane, 0u), pair = Fragment::pair(lane);
   const bool odd = row % 2 != 0;
 #pragma unroll
   for (u32 q = 0; q < 4; ++q) {
     const u32 group = odd ? q ^ 2 : q;
-    const u32 low = swizzled(box, row, 2 * group + (lane % 4) / 2) + (lane % 2) * 8;
+    const u32 low = swizzled(box, row, 2 * group + pair / 2) + pair % 2 * 8;
     constexpr u32 kHigh = 8 * kSwizzleBytes;  // 8 rows further, same swizzle
     const u32 at = kBox * 16 + q * 4, other = kBox * 16 + (q ^ 2) * 4;
     arch::store_shared_pair(low, odd ? d[other] : d[at], odd ? d[other + 1] : d[at + 1]);

@@ -27,13 +27,13 @@ struct Consumer {
   Turns<kConfig> turns;
   Epilogue<kConfig> epilogue;
   WorkQueue<kConfig> queue;
-  u32 thread;     // among the math threads
-  u32 warpgroup;  // among the math warpgroups
+  MathThread thread;
+  MathWarpgroup warpgroup;
 
   // One stage: all its k steps in one group, left in flight. `keep` 0 starts a new sum.
   template <u32 kColumns>
   WGRAD_DEVICE void multiply_stage(Accumulators<kConfig>& d, u32 stage, u32 keep) const {
-    const u32 first_band = kPingpong ? 0 : warpgroup;
+    const u32 first_band = kPingpong ? 0 : u32(warpgroup);
     const u64 a = A::descriptor(pipeline.a(stage) + first_band * A::kBandBytes);
     const u64 b = B::descriptor(pipeline.b(stage));
     arch::wgmma_fence();
@@ -62,8 +62,8 @@ struct Consumer {
       epilogue.trace.span(TraceKind::kWaitFull, next.slot, [&] { pipeline.wait_full(next); });
     }
     const u32 begin = epilogue.trace.now();
-    const u32 barrier = kPingpong ? kOwnWarpgroup + warpgroup : kBothWarpgroups;
-    const u32 among = kPingpong ? thread % kWarpgroupThreads : thread;
+    const u32 barrier = kPingpong ? kOwnWarpgroup + u32(warpgroup) : kBothWarpgroups;
+    const u32 among = kPingpong ? u32(thread) % kWarpgroupThreads : u32(thread);
     const i32 token = first_token<kConfig>(p, w) + i32(shift) + block * kConfig.tile_k;
     align_stage<kConfig>(pipeline, at.slot, next.slot, w, token, a, b, among, barrier);
     epilogue.trace.record(TraceKind::kMask, at.slot, begin);
@@ -78,7 +78,7 @@ struct Consumer {
     StageCursor<kConfig> at;
     at.skip(w.position);
     if constexpr (kPingpong) {
-      trace.span(TraceKind::kWaitTurn, warpgroup, [&] { turns.wait(warpgroup, tile); });
+      trace.span(TraceKind::kWaitTurn, u32(warpgroup), [&] { turns.wait(warpgroup, tile); });
     }
     for (i32 block = 0; block < w.blocks; ++block, at.advance()) {
       trace.span(TraceKind::kWaitFull, at.slot, [&] { pipeline.wait_full(at); });
@@ -113,7 +113,7 @@ struct Consumer {
 
   // Pingpong: every other tile is the other warpgroup's.
   WGRAD_DEVICE void run() {
-    if constexpr (kPingpong) queue.at.skip(warpgroup);
+    if constexpr (kPingpong) queue.at.skip(u32(warpgroup));
     for (u32 tile = 0;; ++tile, queue.at.skip(u32(tiles_at_once(kConfig)))) {
       const u32 begin = epilogue.trace.now();
       // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): the first product sets them
@@ -138,18 +138,24 @@ struct Consumer {
   }
 };
 
-// A math warpgroup; `thread` counts the math threads.
 template <Config kConfig>
-WGRAD_DEVICE void consume(const Cta<kConfig>& cta, u32 thread) {
-  const u32 warpgroup = arch::warp_uniform(thread / kWarpgroupThreads);
-  const u32 warp = arch::warp_uniform(thread / 32);
-  const u32 rows = kConfig.split == WarpgroupSplit::kRows ? warp : warp % (kWarpgroupThreads / 32);
-  const Epilogue<kConfig> epilogue{cta.params,
-                                   {cta.smem, warp, {}},
-                                   {cta.smem, warp, cta.rank},
-                                   i32(rows) * kWarpRows,
-                                   Trace<kConfig>::template start<kConfig>(cta.params)};
-  Consumer<kConfig>{cta, {cta.smem}, {cta.smem}, epilogue, {cta.smem}, thread, warpgroup}.run();
+WGRAD_DEVICE void consume(const Cta<kConfig>& cta, MathThread thread) {
+  const u32 warpgroup = arch::warp_uniform(u32(thread) / kWarpgroupThreads);
+  const MathWarp warp{arch::warp_uniform(u32(thread) / 32)};
+  const u32 rows = kConfig.split == WarpgroupSplit::kRows ? u32(warp) : u32(warp) % kWarpgroupWarps;
+  const Epilogue<kConfig> epilogue{.params = cta.params,
+                                   .ring = {.base = cta.smem, .warp = warp, .at = {}},
+                                   .parts = {.base = cta.smem, .warp = warp, .rank = cta.rank},
+                                   .row = i32(rows) * kWarpRows,
+                                   .trace = Trace<kConfig>::template start<kConfig>(cta.params)};
+  Consumer<kConfig>{.cta = cta,
+                    .pipeline = {.base = cta.smem},
+                    .turns = {.base = cta.smem},
+                    .epilogue = epilogue,
+                    .queue = {.base = cta.smem},
+                    .thread = thread,
+                    .warpgroup = MathWarpgroup{warpgroup}}
+      .run();
 }
 
 }  // namespace wgrad::device

@@ -27,7 +27,7 @@ WGRAD_DEVICE void write_edge(const KernelParams& p, const Work& w, i32 row,
                              const float (&d)[kCount]) {
   const i32 first = boxed_columns(kConfig, p.n);
   if (first < w.n0 || first >= w.n0 + kConfig.tile_n) return;
-  const u32 group = u32(first - w.n0) / 8;
+  const u32 group = u32(first - w.n0) / Fragment::kColumns;
   float of_group[4] = {};
 #pragma unroll
   for (u32 i = 0; i < kCount; ++i) {
@@ -36,8 +36,8 @@ WGRAD_DEVICE void write_edge(const KernelParams& p, const Work& w, i32 row,
   const i32 lane = i32(arch::lane_index());
 #pragma unroll
   for (i32 i = 0; i < 4; ++i) {
-    const i32 column = w.n0 + i32(group) * 8 + lane % 4 * 2 + i % 2;
-    const i32 r = row + lane / 4 + i / 2 * 8;
+    const i32 column = w.n0 + i32(group) * 8 + Fragment::column(lane, i);
+    const i32 r = row + Fragment::row(lane, i);
     if (column < first || column >= p.n || r >= p.m) continue;
     store_element<kConfig>(
         w.address + u64(i64{r} * p.row_pitch_bytes) + u64(column) * output_bytes(kConfig),

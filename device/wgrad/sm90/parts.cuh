@@ -14,6 +14,7 @@
 #pragma once
 
 #include "wgrad/common/pipeline.cuh"
+#include "wgrad/common/threads.cuh"
 #include "wgrad/common/trace.cuh"
 #include "wgrad/common/work.cuh"
 #include "wgrad/sm90/accumulator.cuh"
@@ -35,17 +36,17 @@ struct Parts {
   static constexpr u32 kMathThreads = u32(math_warps(kConfig)) * 32;
 
   u32 base = 0;  // start of dynamic shared memory
-  u32 warp = 0;  // among the math warps
+  MathWarp warp{};
   u32 rank = 0;  // of the CTA in its cluster
   u32 tile = 0;  // of this CTA
 
   WGRAD_DEVICE u32 parity() const { return tile & 1; }
-  WGRAD_DEVICE u32 full() const { return base + kFull.at + warp * kBarrierBytes; }
-  WGRAD_DEVICE u32 room() const { return base + kRoom.at + warp * kBarrierBytes; }
+  WGRAD_DEVICE u32 full() const { return base + kFull.at + u32(warp) * kBarrierBytes; }
+  WGRAD_DEVICE u32 room() const { return base + kRoom.at + u32(warp) * kBarrierBytes; }
   WGRAD_DEVICE u32 read() const { return base + kRead.at + tile % kWorkSlots * kBarrierBytes; }
   // Where this thread's part of box `box`, from the `other`-th of the other CTAs, lies.
   WGRAD_DEVICE u32 part(u32 box, u32 other) const {
-    return base + kPart.at + ((warp * kOwn + box % kOwn) * (kCtas - 1) + other) * kPart.bytes +
+    return base + kPart.at + ((u32(warp) * kOwn + box % kOwn) * (kCtas - 1) + other) * kPart.bytes +
            arch::lane_index() * 16;
   }
 

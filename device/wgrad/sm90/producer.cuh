@@ -77,7 +77,7 @@ struct Producer {
       });
       const u32 begin = trace.now();
       if constexpr (uses_tma(kConfig)) {
-        if (loader.thread == 0) copy_stage(at.slot, w, token);
+        if (u32(loader.thread) == 0) copy_stage(at.slot, w, token);
       }
       loader.copy(at.slot, w, token);
       trace.record(TraceKind::kCopy, at.slot, begin);
@@ -88,8 +88,8 @@ struct Producer {
   WGRAD_DEVICE void run() const {
     StageCursor<kConfig> at;
     auto trace = Trace<kConfig>::template start<kConfig>(cta.params);
-    Parts<kConfig> parts{cta.smem, 0, cta.rank};
-    for (WorkQueue<kConfig> queue{cta.smem};; queue.at.advance()) {
+    Parts<kConfig> parts{.base = cta.smem, .rank = cta.rank};
+    for (WorkQueue<kConfig> queue{.base = cta.smem};; queue.at.advance()) {
       const Work w = queue.read();
       if (w.blocks < 0) break;
       if constexpr (!Parts<kConfig>::kShared) queue.let_go();
@@ -101,15 +101,15 @@ struct Producer {
   }
 
   // All 128 threads, of which the first is the scheduler too, a tile ahead.
-  WGRAD_DEVICE void run_loader(u32 thread) const {
+  WGRAD_DEVICE void run_loader(LoaderThread thread) const {
     StageCursor<kConfig> at;
     auto trace = Trace<kConfig>::template start<kConfig>(cta.params);
     Scheduler<kConfig> scheduler(cta);
-    Loader<kConfig> loader{cta, pipeline, thread};
-    bool more = thread == 0 && scheduler.advance();
-    for (WorkQueue<kConfig> queue{cta.smem};; queue.at.advance()) {
+    Loader<kConfig> loader{.cta = cta, .pipeline = pipeline, .thread = thread};
+    bool more = u32(thread) == 0 && scheduler.advance();
+    for (WorkQueue<kConfig> queue{.base = cta.smem};; queue.at.advance()) {
       // Room in the queue may come from those who wait for these stages.
-      if (thread < 32) loader.template hand_over<0>();
+      if (u32(thread) < 32) loader.template hand_over<0>();
       if (more) more = scheduler.advance();
       loader.hand_over_before(queue.full(), queue.at.parity);
       const Work w = queue.read();
@@ -124,13 +124,13 @@ struct Producer {
 
 // The producer warpgroup.
 template <Config kConfig>
-WGRAD_DEVICE void produce(const Cta<kConfig>& cta, u32 thread) {
-  const Producer<kConfig> producer{cta, {cta.smem}};
+WGRAD_DEVICE void produce(const Cta<kConfig>& cta, LoaderThread thread) {
+  const Producer<kConfig> producer{.cta = cta, .pipeline = {.base = cta.smem}};
   if constexpr (uses_loader(kConfig)) {
     producer.run_loader(thread);
-  } else if (thread == 0) {
+  } else if (u32(thread) == 0) {
     producer.run();
-  } else if (thread == 32) {
+  } else if (u32(thread) == 32) {
     Scheduler<kConfig>(cta).run();
   }
 }

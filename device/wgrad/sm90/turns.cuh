@@ -5,6 +5,7 @@
 #pragma once
 
 #include "wgrad/arch/arch.cuh"
+#include "wgrad/common/threads.cuh"
 #include "wgrad/sm90/smem.hpp"
 
 namespace wgrad::device {
@@ -18,16 +19,18 @@ struct Turns {
 
   u32 base;  // start of dynamic shared memory
 
-  WGRAD_DEVICE u32 turn(u32 warpgroup) const { return base + kTurn.at + warpgroup * kBarrierBytes; }
+  WGRAD_DEVICE u32 turn(MathWarpgroup warpgroup) const {
+    return base + kTurn.at + u32(warpgroup) * kBarrierBytes;
+  }
   // `tile`: how many tiles this warpgroup has had before. Warpgroup 0 begins.
-  WGRAD_DEVICE void wait(u32 warpgroup, u32 tile) const {
-    arch::barrier_wait(turn(warpgroup), (warpgroup == 0 ? tile + 1 : tile) % 2);
+  WGRAD_DEVICE void wait(MathWarpgroup warpgroup, u32 tile) const {
+    arch::barrier_wait(turn(warpgroup), (u32(warpgroup) == 0 ? tile + 1 : tile) % 2);
   }
   // For all lanes: one that still waits for this turn would miss it, and wait for ever, if the
   // other warpgroup passed it back meanwhile. An empty tile has no wgmma to bring them together.
-  WGRAD_DEVICE void pass_on(u32 warpgroup) const {
+  WGRAD_DEVICE void pass_on(MathWarpgroup warpgroup) const {
     arch::warp_sync();
-    if (arch::lane_index() == 0) arch::barrier_arrive(turn(warpgroup ^ 1));
+    if (arch::lane_index() == 0) arch::barrier_arrive(turn(MathWarpgroup{u32(warpgroup) ^ 1}));
   }
 };
 

@@ -27,10 +27,10 @@ WGRAD_DEVICE void wgrad_sm90(const KernelParams& params) {
   const u32 thread = arch::thread_index();
   if (arch::warp_uniform(thread / kWarpgroupThreads) == 0) {
     arch::release_registers<kProducerRegisters<kConfig>>();
-    produce(cta, thread);
+    produce(cta, LoaderThread{thread});
   } else {
     arch::claim_registers<kMathRegisters<kConfig>>();
-    consume(cta, thread - kWarpgroupThreads);
+    consume(cta, MathThread{thread - kWarpgroupThreads});
   }
   // Others of the cluster may still send to, or arrive at, this CTA's shared memory.
   if constexpr (reaches_other_ctas(kConfig)) arch::cluster_sync();

@@ -70,12 +70,25 @@ WGRAD_DEVICE void multiply_decoded(const Cta<kConfig>& cta, u32 thread) {
   const u32 warp = arch::warp_uniform(thread / 32);
   const u32 row = warpgroup * kBands * u32{kWarpgroupRows} + warp % 4 * u32{kWarpRows};
   const Epilogue<kConfig> epilogue{
-      cta.params, {cta.smem, warp, {}}, {cta.smem, warp, cta.rank}, i32(row), {}};
+      .params = cta.params,
+      .ring = {.base = cta.smem, .warp = MathWarp{warp}, .at = {}},
+      .parts = {.base = cta.smem, .warp = MathWarp{warp}, .rank = cta.rank},
+      .row = i32(row)};
   if constexpr (kConfig.registers_a) {
-    const u32 own = row + arch::lane_index() / 4;
-    RegisterConsumer<kConfig>{cta, {cta.smem}, epilogue, {cta.smem}, own}.run();
+    const u32 own = row + Fragment::row(arch::lane_index(), 0u);
+    RegisterConsumer<kConfig>{.cta = cta,
+                              .pipeline = {.base = cta.smem},
+                              .epilogue = epilogue,
+                              .queue = {.base = cta.smem},
+                              .row = own}
+        .run();
   } else {
-    ScaledConsumer<kConfig>{cta, {cta.smem}, epilogue, {cta.smem}, warpgroup}.run();
+    ScaledConsumer<kConfig>{.cta = cta,
+                            .pipeline = {.base = cta.smem},
+                            .epilogue = epilogue,
+                            .queue = {.base = cta.smem},
+                            .warpgroup = warpgroup}
+        .run();
   }
 }
 
@@ -94,7 +107,9 @@ WGRAD_DEVICE void wgrad_sm90_scaled(const ScaledParams& params) {
     produce_codes(cta, thread);
   } else if (warpgroup <= u32(kConfig.converters)) {
     arch::release_registers<kRegisters.convert>();
-    Converter<kConfig>{cta, {cta.smem}, thread - kWarpgroupThreads}.run();
+    Converter<kConfig>{
+        .cta = cta, .pipeline = {.base = cta.smem}, .thread = thread - kWarpgroupThreads}
+        .run();
   } else {
     arch::claim_registers<kRegisters.math>();
     multiply_decoded(cta, thread - kFirstMath);
