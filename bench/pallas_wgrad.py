@@ -23,7 +23,7 @@ def _tile(offsets, x, dy, out):
         rows = pl.dslice(begin + block * BK, BK)
         a = jnp.where(inside, x[rows, :], 0)
         b = jnp.where(inside, dy[rows, :], 0)
-        return total + pl.dot(a, b, trans_a=True)
+        return total + jnp.dot(a.T, b, preferred_element_type=jnp.float32)
 
     blocks = pl.cdiv(end - begin, BK)
     total = jax.lax.fori_loop(0, blocks, add, jnp.zeros((BM, BN), jnp.float32))

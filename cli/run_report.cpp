@@ -47,7 +47,7 @@ void print_notes(const RunFlags& flags, const std::vector<Row>& rows, const Devi
   std::int64_t samples = 0;
   for (const Row& row : rows) samples += row.check.samples;
   out << fmt::format(
-      "\nformat {}, out {}{}, {}, {}, majors {}; {}, {}; ms: harness::median of {}{}\n",
+      "\nformat {}, out {}{}, {}, {}, majors {}; {}, {}; ms: median of {}{}\n",
       flags.problem.format, flags.problem.out_dtype, flags.problem.accumulate ? " accumulate" : "",
       flags.problem.order, flags.problem.output, majors_text(rows.front().problem), device.name,
       size_of(device), flags.repeat,

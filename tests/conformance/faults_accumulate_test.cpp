@@ -101,6 +101,7 @@ TEST_P(FieldFaults, F078_SmallAdditionsAreNotRoundedAway) {
     if (!runs(format)) continue;
     Case c = constant_case(format, 1, 1.0);
     c.start_code = 0x43800000;  // 256
+    if (!computes(c)) continue;
     EXPECT_EQ(after_calls(GetParam(), c, 1), 257.0) << format;
   }
   Case tiny = constant_case("bf16", 1, 0x1p-10);

@@ -27,9 +27,10 @@ void expect_same_bits(const Target& target, const CaseData& data, int times) {
 TEST_P(FieldFaults, F106_FiftyRunsGiveTheSameBits) {
   for (const char* format : {"bf16", "fp16", "mxfp8_e4m3", "mxfp4", "nvfp4"}) {
     if (!runs(format)) continue;
-    Case c = case_of(format, 40, 72, {128, 128, 256, 0, 128, 64, 32, 30});
+    Case c = case_of(format, 48, 80, {128, 128, 256, 0, 128, 64, 32, 30});
     c.data = DataKind::kNormal;
     c.problem.wgrad_dtype = DType::kF32;
+    if (!computes(c)) continue;
     expect_same_bits(GetParam(), CaseData(c), 50);
   }
 }

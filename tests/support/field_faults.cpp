@@ -71,6 +71,17 @@ Case FieldFaults::case_of(std::string_view format, std::int64_t m, std::int64_t 
   return c;
 }
 
+bool FieldFaults::computes(const Case& c) const {
+  if (has_kernel(GetParam(), problem(c))) return true;
+  EXPECT_TRUE(conforms(c));  // that it refuses
+  return false;
+}
+
+Result FieldFaults::run(const Case& c) const {
+  if (computes(c)) return {GetParam(), c};
+  return {Target{"reference", host_spec(), host_device()}, c};
+}
+
 std::string FieldFaults::refusal(const Case& c,
                                  const std::function<void(Operands&)>& change) const {
   const CaseData data(c);

@@ -64,8 +64,12 @@ class FieldFaults : public testing::TestWithParam<Target> {
   bool runs(std::string_view format) const {
     return has_kernel(GetParam(), problem(case_of(format, 64, 64, {64})));
   }
+  /// Whether the backend has a kernel for `c`; judges that it refuses in words where not.
+  bool computes(const Case& c) const;
   testing::AssertionResult conforms(const Case& c) const { return test::conforms(GetParam(), c); }
-  Result run(const Case& c) const { return {GetParam(), c}; }
+  /// Where the backend states that it has no kernel for `c`, judges that it refuses in words and
+  /// gives what the oracle computes.
+  Result run(const Case& c) const;
   /// The message of the ValueError that preparing and running `c` throws; "" when none.
   /// `change` may edit the operands first.
   std::string refusal(const Case& c, const std::function<void(Operands&)>& change = {}) const;
