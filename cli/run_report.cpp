@@ -46,12 +46,12 @@ void print_notes(const RunFlags& flags, const std::vector<Row>& rows, const Devi
                  std::ostream& out) {
   std::int64_t samples = 0;
   for (const Row& row : rows) samples += row.check.samples;
-  out << fmt::format(
-      "\nformat {}, out {}{}, {}, {}, majors {}; {}, {}; ms: median of {}{}\n",
-      flags.problem.format, flags.problem.out_dtype, flags.problem.accumulate ? " accumulate" : "",
-      flags.problem.order, flags.problem.output, majors_text(rows.front().problem), device.name,
-      size_of(device), flags.repeat,
-      flags.backend == "emu" ? " runs of the emulator, not a GPU's time" : "");
+  out << fmt::format("\nformat {}, out {}{}, {}, {}, majors {}; {}, {}; ms: median of {}{}\n",
+                     flags.problem.format, flags.problem.out_dtype,
+                     flags.problem.accumulate ? " accumulate" : "", flags.problem.order,
+                     flags.problem.output, majors_text(rows.front().problem), device.name,
+                     size_of(device), flags.repeat,
+                     flags.backend == "emu" ? " runs of the emulator, not a GPU's time" : "");
   if (std::any_of(rows.begin(), rows.end(), [](const Row& r) { return r.scale != 1; })) {
     out << scaling_rule(flags.backend, device.threads) << '\n';
   }
