@@ -47,10 +47,10 @@ Problem problem(const Case& c);
 
 /// The formats the suites sweep.
 struct NamedFormat {
-  const char* name;
-  DType a;
-  DType b;
-  Format format;
+  const char* name = "";
+  DType a = DType::kBf16;
+  DType b = DType::kBf16;
+  Format format = Format::kSixteenBit;
   int vec_size = 32;  ///< of e8m0 scale factors
 };
 const std::vector<NamedFormat>& formats();

@@ -38,26 +38,27 @@ struct CudaDriver {
   /// Throws RuntimeError without a driver, or where one lacks a function.
   CudaDriver();
 
-  int (*init)(unsigned);
-  int (*device)(int*, int);
-  int (*retain)(void**, int);
-  int (*push)(void*);
-  int (*pop)(void**);
-  int (*granularity)(std::size_t*, const CudaAllocationProperties*, int);
-  int (*reserve)(CudaAddress*, std::size_t, std::size_t, CudaAddress, unsigned long long);
-  int (*unreserve)(CudaAddress, std::size_t);
-  int (*create)(CudaAllocation*, std::size_t, const CudaAllocationProperties*, unsigned long long);
-  int (*destroy)(CudaAllocation);
-  int (*map)(CudaAddress, std::size_t, std::size_t, CudaAllocation, unsigned long long);
-  int (*unmap)(CudaAddress, std::size_t);
-  int (*set_access)(CudaAddress, std::size_t, const CudaAccess*, std::size_t);
-  int (*to_device)(CudaAddress, const void*, std::size_t);
-  int (*to_host)(void*, CudaAddress, std::size_t);
-  int (*synchronize)();
-  int (*create_event)(void**, unsigned);
-  int (*destroy_event)(void*);
-  int (*record_event)(void*, void*);
-  int (*elapsed)(float*, void*, void*);
+  int (*init)(unsigned) = nullptr;
+  int (*device)(int*, int) = nullptr;
+  int (*retain)(void**, int) = nullptr;
+  int (*push)(void*) = nullptr;
+  int (*pop)(void**) = nullptr;
+  int (*granularity)(std::size_t*, const CudaAllocationProperties*, int) = nullptr;
+  int (*reserve)(CudaAddress*, std::size_t, std::size_t, CudaAddress, unsigned long long) = nullptr;
+  int (*unreserve)(CudaAddress, std::size_t) = nullptr;
+  int (*create)(CudaAllocation*, std::size_t, const CudaAllocationProperties*,
+                unsigned long long) = nullptr;
+  int (*destroy)(CudaAllocation) = nullptr;
+  int (*map)(CudaAddress, std::size_t, std::size_t, CudaAllocation, unsigned long long) = nullptr;
+  int (*unmap)(CudaAddress, std::size_t) = nullptr;
+  int (*set_access)(CudaAddress, std::size_t, const CudaAccess*, std::size_t) = nullptr;
+  int (*to_device)(CudaAddress, const void*, std::size_t) = nullptr;
+  int (*to_host)(void*, CudaAddress, std::size_t) = nullptr;
+  int (*synchronize)() = nullptr;
+  int (*create_event)(void**, unsigned) = nullptr;
+  int (*destroy_event)(void*) = nullptr;
+  int (*record_event)(void*, void*) = nullptr;
+  int (*elapsed)(float*, void*, void*) = nullptr;
 };
 
 /// Throws RuntimeError that names `what` where `result` is an error.

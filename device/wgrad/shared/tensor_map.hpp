@@ -10,11 +10,11 @@ namespace wgrad::shared {
 enum class MapElement : u8 { kBf16, kFp16, kFp32, kByte };
 
 struct TensorMapRecipe {
-  u32 rank;  // 0: this operand needs no map
-  MapElement element;
-  u64 dims[5];            // elements, innermost first
-  u64 strides[4];         // bytes, of dims 1..rank-1
-  u32 box[5];             // elements
+  u32 rank = 0;  // 0: this operand needs no map
+  MapElement element = MapElement::kBf16;
+  u64 dims[5] = {};       // elements, innermost first
+  u64 strides[4] = {};    // bytes, of dims 1..rank-1
+  u32 box[5] = {};        // elements
   bool is_plain = false;  // no swizzle: rows of the box follow each other
 
   bool operator==(const TensorMapRecipe&) const = default;

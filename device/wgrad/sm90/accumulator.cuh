@@ -73,6 +73,7 @@ WGRAD_DEVICE void write_box_16(u32 box, const float (&d)[kCount]) {
 #pragma unroll
     for (u32 i = 0; i < 4; ++i) {
       const u32 at = kBox * 32 + q * 8 + i * 2;
+      // NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): the main loop has set it
       c.word[i] = round_pair<kType, kAdd>(d[at], d[at + 1], c.word[i]);
     }
     arch::store_matrices(address, c);

@@ -31,6 +31,7 @@ WGRAD_DEVICE void write_edge(const KernelParams& p, const Work& w, i32 row,
   float of_group[4] = {};
 #pragma unroll
   for (u32 i = 0; i < kCount; ++i) {
+    // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): the main loop has set it
     if (i / 4 == group) of_group[i % 4] = d[i];
   }
   const i32 lane = i32(arch::lane_index());

@@ -29,7 +29,10 @@ WGRAD_DEVICE void apply_global_factors(Accumulators<kConfig>& d, const arch::Qua
 #pragma unroll
   for (u32 b = 0; b < Accumulators<kConfig>::kBands; ++b) {
 #pragma unroll
-    for (u32 i = 0; i < Accumulators<kConfig>::kCount; ++i) d.band[b][i] = factors.of(d.band[b][i]);
+    for (u32 i = 0; i < Accumulators<kConfig>::kCount; ++i) {
+      // NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): the main loop has set it
+      d.band[b][i] = factors.of(d.band[b][i]);
+    }
   }
 }
 
@@ -51,7 +54,7 @@ struct ScaledConsumer {
   ScaledPipeline<kConfig> pipeline;
   Epilogue<kConfig> epilogue;
   WorkQueue<kConfig> queue;
-  u32 warpgroup;  // among the math warpgroups
+  u32 warpgroup = 0;  // among the math warpgroups
   StageCursor<kConfig> at{};
 
   // One stage: all its k steps in one group, left in flight. `keep` 0 starts a new sum. 128 columns

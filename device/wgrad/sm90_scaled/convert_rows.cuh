@@ -78,7 +78,7 @@ struct RowConverter {
     constexpr u32 kWordsOfChunk = 4 / Codes::kPairsOfWord;
 #pragma unroll
     for (u32 chunk = 0; chunk < 4; ++chunk) {
-      arch::Chunk c;
+      arch::Chunk c{};
 #pragma unroll
       for (u32 i = 0; i < kWordsOfChunk; ++i) {
         u32 pairs[Codes::kPairsOfWord];
@@ -151,7 +151,7 @@ struct RowConverter {
     }
 #pragma unroll
     for (u32 step = 0; step < kUnitsOfStage; ++step) {
-      arch::Chunk first, second;
+      arch::Chunk first{}, second{};
 #pragma unroll
       for (u32 q = 0; q < kUnitsOfStage; ++q)
         Reader::pairs(words[q], by[q], any != 0, step, first.word[q], second.word[q]);

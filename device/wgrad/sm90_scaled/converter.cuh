@@ -17,7 +17,7 @@ struct Converter {
 
   const Cta<kConfig>& cta;
   ScaledPipeline<kConfig> pipeline;
-  u32 thread;                   // among the converters
+  u32 thread = 0;               // among the converters
   u32 table = 0;                // which half of the multipliers this stage uses
   StageCursor<kConfig> held{};  // the last rendering
   bool holds = false;           // and it may still be multiplied

@@ -121,7 +121,7 @@ struct Copier {
 
   const Cta<kConfig>& cta;
   ScaledPipeline<kConfig> pipeline;
-  u32 thread;  // among kThreads
+  u32 thread = 0;  // among kThreads
   RawCursor<kConfig> oldest{};
   u32 in_flight = 0;
 
@@ -158,7 +158,7 @@ struct Copier {
       const u32 r = i / kUnits, unit = i % kUnits;
       const u64 start = rows.start(u32(row) + r), end = start + rows.length;
       const u64 at = start - start % u64{kCopyUnit} + u64(block) * (kPitch - u32{kCopyUnit}) +
-                     unit * u32{kCopyUnit};
+                     u64(unit * u32{kCopyUnit});
       const bool any = row + i32(r) < extent && at < end;
       const u32 bytes = any ? u32(min_of(end - at, u64{kCopyUnit})) : 0;
       arch::copy_async(target + i * u32{kCopyUnit}, rows.operand + (any ? at : 0), bytes);

@@ -36,7 +36,7 @@ struct RegisterConsumer {
   ScaledPipeline<kConfig> pipeline;
   Epilogue<kConfig> epilogue;
   WorkQueue<kConfig> queue;
-  u32 row;  // the thread's first in the tile
+  u32 row = 0;  // the thread's first in the tile
   RawCursor<kConfig> raw{};
   StageCursor<kConfig> at{};
   i32 previous = -1;  // the decoded stage that is being multiplied
@@ -147,7 +147,7 @@ struct RegisterConsumer {
     if (left == 0) return;
     u32 keep = 0, half = 0;
     Fragments f[2];
-    Codes c;
+    Codes c;  // NOLINT(cppcoreguidelines-pro-type-member-init): brought before any use
     const auto next = [&](bool raw_done) {
       half ^= 1;
       if (raw_done) {
@@ -162,7 +162,7 @@ struct RegisterConsumer {
     pipeline.wait_raw_full(raw);
     bring(c, rows, left, 0);
     decode(f[0], c, 0);
-    while (left > 0) {
+    while (left > 0) {  // NOLINT(bugprone-infinite-loop): next() counts
       const bool last = half == 1 || left <= kStage / 2;
       if constexpr (reduces_output(kConfig)) {
         if (half == 0 && left <= 2 * kStage && left > kStage)

@@ -96,8 +96,9 @@ struct UnitReader {
     if constexpr (Codes::kPacked) {
       u32 all[4];
       Codes::pairs(words[step / 2], by, all);
-      first = all[step % 2 * 2];
-      second = all[step % 2 * 2 + 1];
+      const u32 place = step % 2 * 2;
+      first = all[place];
+      second = all[place + 1];
     } else {
       first = Codes::low_pair(words[step], by);
       second = Codes::high_pair(words[step], by);

@@ -49,7 +49,7 @@ LaunchImage image_of(const Problem& p, const Operands& o) {
 }
 
 KernelParams parameters(const LaunchImage& image) {
-  KernelParams params;
+  KernelParams params = {};
   EXPECT_EQ(image.parameter_bytes, sizeof params);
   std::memcpy(&params, image.parameters.data(), sizeof params);
   return params;
