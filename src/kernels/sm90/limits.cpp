@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -15,47 +16,58 @@
 namespace wgrad::kernels::sm90 {
 namespace {
 
-using Reasons = std::vector<Reason>;
-
-constexpr std::int64_t kElementBytes = 2;
-
-void refuse(Reasons& out, const char* rule, const char* field, std::string got, std::string need) {
-  out.push_back({rule, field, std::move(got), std::move(need), ReasonKind::kMissingCapability});
-}
-
-bool has_ragged_map(const Problem& p) {
-  return p.a_major == Major::kMn || p.b_major == Major::kMn;
-}
-
-/// A ragged K-major operand takes no map.
-bool takes_map(const Problem& p, Major major) {
-  return major == Major::kMn || p.input_order == InputOrder::kTensor2d;
-}
-
-void check_extent(Reasons& out, const char* name, std::int64_t extent, ReasonKind kind) {
+void check_extent(std::vector<Reason>& out, const char* name, std::int64_t extent,
+                  ReasonKind kind) {
   if (extent <= kMaxExtent) return;
   out.push_back({"extent-limit", name, fmt::format("{}", extent),
                  fmt::format("at most {} on SM 9.0", kMaxExtent), kind});
 }
 
-/// Of the problem that a plan is made for, and of each call.
-void check_tokens(Reasons& out, const Problem& p, std::int64_t tokens, ReasonKind kind) {
-  if (!has_ragged_map(p)) return check_extent(out, "tokens", tokens, kind);
+}  // namespace
+
+void refuse(std::vector<Reason>& out, const char* rule, const char* field, std::string got,
+            std::string need) {
+  out.push_back({rule, field, std::move(got), std::move(need), ReasonKind::kMissingCapability});
+}
+
+void check_tokens(std::vector<Reason>& out, const Problem& p, std::int64_t tokens,
+                  ReasonKind kind) {
+  const bool ragged_map = p.a_major == Major::kMn || p.b_major == Major::kMn;
+  if (!ragged_map) return check_extent(out, "tokens", tokens, kind);
   if (tokens <= kMaxTokens) return;
   out.push_back({"token-limit", "tokens", fmt::format("{}", tokens),
                  fmt::format("at most {} for an MN-major operand on SM 9.0", kMaxTokens), kind});
 }
 
-void check_sizes(Reasons& out, const Problem& p) {
+void check_sizes(std::vector<Reason>& out, const Problem& p) {
   constexpr ReasonKind kKind = ReasonKind::kMissingCapability;
   check_tokens(out, p, p.tokens, kKind);
   check_extent(out, "m", p.m, kKind);
   check_extent(out, "n", p.n, kKind);
+}
+
+void check_pitch(std::vector<Reason>& out, const Problem& p) {
   const std::int64_t pitch = row_pitch(p) * bits(p.wgrad_dtype) / 8;
   if (pitch > kMaxPitchBytes) {
     refuse(out, "pitch-limit", "wgrad row pitch", fmt::format("{} bytes", pitch),
            fmt::format("at most {} bytes on SM 9.0", kMaxPitchBytes));
   }
+}
+
+void refuse_uncompiled(std::vector<Reason>& out, std::size_t compiled) {
+  refuse(out, "emu-kernel", "problem", "a combination of types, majors and modes",
+         fmt::format("one of the {} that the emulator's kernels were compiled for", compiled));
+}
+
+namespace {
+
+using Reasons = std::vector<Reason>;
+
+constexpr std::int64_t kElementBytes = 2;
+
+/// A ragged K-major operand takes no map.
+bool takes_map(const Problem& p, Major major) {
+  return major == Major::kMn || p.input_order == InputOrder::kTensor2d;
 }
 
 void check_ld(Reasons& out, const char* field, Major major, std::int64_t ld) {
@@ -115,12 +127,10 @@ void check_configs(Reasons& out, const Problem& p, const DeviceSpec& device) {
 std::vector<Reason> limits(const Problem& p, const DeviceSpec& device) {
   Reasons out;
   check_sizes(out, p);
+  check_pitch(out, p);
   check_configs(out, p, device);
-  if (out.empty() && offered_configs(p, device).empty()) {
-    refuse(out, "emu-kernel", "problem", "a combination of types, majors and modes",
-           fmt::format("one of the {} that the emulator's kernels were compiled for",
-                       emulated_kernels().size()));
-  }
+  if (out.empty() && offered_configs(p, device).empty())
+    refuse_uncompiled(out, emulated_kernels().size());
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kernels/sm90/config.hpp"
+#include "kernels/sm90/limits.hpp"
 #include "kernels/sm90_scaled/config.hpp"
 #include "kernels/sm90_scaled/emulated_kernels.hpp"
 #include "validate/operand_rules.hpp"
@@ -15,42 +16,15 @@ namespace wgrad::kernels::sm90_scaled {
 namespace {
 
 using Reasons = std::vector<Reason>;
-using shared::ScaledConfig;
+using sm90::refuse;
 
 constexpr std::int64_t kUnit = shared::kCopyUnit;
-
-void refuse(Reasons& out, const char* rule, const char* field, std::string got, std::string need) {
-  out.push_back({rule, field, std::move(got), std::move(need), ReasonKind::kMissingCapability});
-}
-
-void check_extent(Reasons& out, const char* name, std::int64_t extent, ReasonKind kind) {
-  if (extent <= sm90::kMaxExtent) return;
-  out.push_back({"extent-limit", name, fmt::format("{}", extent),
-                 fmt::format("at most {} on SM 9.0", sm90::kMaxExtent), kind});
-}
-
-/// Of the problem that a plan is made for, and of each call.
-void check_tokens(Reasons& out, const Problem& p, std::int64_t tokens, ReasonKind kind) {
-  if (p.a_major == Major::kK && p.b_major == Major::kK)
-    return check_extent(out, "tokens", tokens, kind);
-  if (tokens <= sm90::kMaxTokens) return;
-  out.push_back({"token-limit", "tokens", fmt::format("{}", tokens),
-                 fmt::format("at most {} for an MN-major operand on SM 9.0", sm90::kMaxTokens),
-                 kind});
-}
 
 /// Rows of an MN-major operand are copied in whole units of 16 bytes.
 void check_width(Reasons& out, const char* field, Major major, std::int64_t extent) {
   if (major != Major::kMn || extent % kUnit == 0) return;
   refuse(out, "row-alignment", field, fmt::format("{}", extent),
          "a multiple of 16 for an MN-major FP8 operand on SM 9.0");
-}
-
-void check_pitch(Reasons& out, const Problem& p) {
-  const std::int64_t pitch = row_pitch(p) * bits(p.wgrad_dtype) / 8;
-  if (pitch <= sm90::kMaxPitchBytes) return;
-  refuse(out, "pitch-limit", "wgrad row pitch", fmt::format("{} bytes", pitch),
-         fmt::format("at most {} bytes on SM 9.0", sm90::kMaxPitchBytes));
 }
 
 void check_configs(Reasons& out, const Problem& p, const DeviceSpec& device) {
@@ -98,25 +72,19 @@ void check_scales(Reasons& out, const char* field, const Problem& p, const void*
 }  // namespace
 
 std::vector<Reason> limits(const Problem& p, const DeviceSpec& device) {
-  constexpr ReasonKind kKind = ReasonKind::kMissingCapability;
   Reasons out;
-  check_tokens(out, p, p.tokens, kKind);
-  check_extent(out, "m", p.m, kKind);
-  check_extent(out, "n", p.n, kKind);
+  sm90::check_sizes(out, p);
   check_width(out, "m", p.a_major, p.m);
   check_width(out, "n", p.b_major, p.n);
-  check_pitch(out, p);
+  sm90::check_pitch(out, p);
   check_configs(out, p, device);
-  if (out.empty() && offered_configs(p, device).empty()) {
-    refuse(out, "emu-kernel", "problem", "a combination of types, majors and modes",
-           fmt::format("one of the {} that the emulator's kernels were compiled for",
-                       emulated_kernels().size()));
-  }
+  if (out.empty() && offered_configs(p, device).empty())
+    sm90::refuse_uncompiled(out, emulated_kernels().size());
   return out;
 }
 
 void check_operands(std::vector<Reason>& out, const Problem& p, const Operands& o) {
-  check_tokens(out, p, o.tokens, ReasonKind::kBadArgument);
+  sm90::check_tokens(out, p, o.tokens, ReasonKind::kBadArgument);
   check_ld(out, "a_ld", p.a_major, validate::view_a(p, o));
   check_ld(out, "b_ld", p.b_major, validate::view_b(p, o));
   check_scales(out, "sfa", p, o.sfa);
