@@ -2,10 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <string_view>
-
 #include "core/field_text.hpp"
-#include "kernels/launch_image.hpp"
 #include "kernels/sm90/config.hpp"
 #include "wgrad/shared/params.hpp"
 #include "wgrad/sm90/smem.hpp"
@@ -19,39 +16,43 @@ std::string config_text(const Config& c) {
   return fmt::format("constexpr Config kConfig{{\n{}}};\n", core::field_text(c, "    ", 100));
 }
 
-/// The compilation fails where host and device would disagree.
-std::string agreement_text(const Config& c) {
-  return fmt::format(
-      "static_assert(smem_table(kConfig).total == {}u, \"host and device: shared memory\");\n"
-      "static_assert(threads_per_cta(kConfig) == {}, \"host and device: threads\");\n"
-      "static_assert(sizeof(KernelParams) == {}, \"host and device: parameters\");\n",
-      shared::smem_table(c).total, shared::threads_per_cta(c), sizeof(shared::KernelParams));
-}
-
-constexpr std::string_view kEntry =
-    "extern \"C\" __device__ ClaimCounters wgrad_claims[kClaimSlots];\n"
-    "__device__ ClaimCounters wgrad_claims[kClaimSlots];\n\n"
-    "extern \"C\" __global__ void __launch_bounds__(threads_per_cta(kConfig), 1)\n"
-    "    wgrad_sm90(const __grid_constant__ KernelParams params) {\n"
-    "  wgrad::device::wgrad_sm90<kConfig>(params);\n"
-    "}\n";
-
 }  // namespace
 
-KernelSource source(const Config& c) {
+KernelSource unit(const Unit& u) {
   KernelSource out;
-  out.name = fmt::format("wgrad_sm90 {}x{}x{} cluster {} split {} {}", c.tile_m, c.tile_n, c.tile_k,
-                         c.cluster_m, c.split_k,
-                         c.split == shared::WarpgroupSplit::kTiles ? "pingpong" : "cooperative");
-  out.entry = "wgrad_sm90";
+  out.name = fmt::format("wgrad_{} {}", u.kernel, u.shape);
+  out.entry = fmt::format("wgrad_{}", u.kernel);
+  // The compilation fails where host and device would disagree.
   out.text = fmt::format(
-      "#include \"wgrad/sm90/wgrad_sm90.cuh\"\n\nusing namespace wgrad::shared;\n\n{}\n{}\n{}",
-      config_text(c), agreement_text(c), kEntry);
+      "#include \"wgrad/{0}/wgrad_{0}.cuh\"\n\nusing namespace wgrad::shared;\n\n{1}\n"
+      "static_assert(smem_table(kConfig).total == {2}u, \"host and device: shared memory\");\n"
+      "static_assert(threads_per_cta(kConfig) == {3}, \"host and device: threads\");\n"
+      "static_assert(sizeof({4}) == {5}, \"host and device: parameters\");\n\n"
+      "extern \"C\" __device__ ClaimCounters wgrad_claims[kClaimSlots];\n"
+      "__device__ ClaimCounters wgrad_claims[kClaimSlots];\n\n"
+      "extern \"C\" __global__ void __launch_bounds__(threads_per_cta(kConfig), 1)\n"
+      "    wgrad_{0}(const __grid_constant__ {4} params) {{\n"
+      "  wgrad::device::wgrad_{0}<kConfig>(params);\n"
+      "}}\n",
+      u.kernel, u.config_text, u.shared_bytes, u.threads, u.parameters, u.parameter_bytes);
   out.options = {"--gpu-architecture=sm_90a", "--std=c++20", "--device-as-default-execution-space",
                  "--ptxas-options=-v"};
   out.arch = 90;
-  out.shared_bytes = static_cast<int>(smem_bytes(c));
+  out.shared_bytes = static_cast<int>(u.shared_bytes);
   return out;
+}
+
+KernelSource source(const Config& c) {
+  return unit(
+      {.kernel = "sm90",
+       .shape = fmt::format("{}x{}x{} cluster {} split {} {}", c.tile_m, c.tile_n, c.tile_k,
+                            c.cluster_m, c.split_k,
+                            c.split == shared::WarpgroupSplit::kTiles ? "pingpong" : "cooperative"),
+       .config_text = config_text(c),
+       .parameters = "KernelParams",
+       .parameter_bytes = sizeof(shared::KernelParams),
+       .shared_bytes = shared::smem_table(c).total,
+       .threads = shared::threads_per_cta(c)});
 }
 
 KernelSource source_of(const plan::Plan& plan) {
