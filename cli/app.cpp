@@ -9,12 +9,12 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "cli/explain_command.hpp"
-#include "cli/info_command.hpp"
-#include "cli/precompile_command.hpp"
-#include "cli/run_command.hpp"
-#include "cli/trace_command.hpp"
-#include "cli/written.hpp"
+#include "cli/commands/explain_command.hpp"
+#include "cli/commands/info_command.hpp"
+#include "cli/commands/precompile_command.hpp"
+#include "cli/commands/run_command.hpp"
+#include "cli/commands/trace_command.hpp"
+#include "cli/text/written.hpp"
 #include "wgrad/errors.hpp"
 
 namespace wgrad::cli {

@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "cpu/aligned_buffer.hpp"
-#include "cpu/exponent_range.hpp"
 #include "cpu/thread_team.hpp"
-#include "cpu/tile_factors.hpp"
-#include "cpu/wide_tile.hpp"
+#include "cpu/tiles/aligned_buffer.hpp"
+#include "cpu/tiles/exponent_range.hpp"
+#include "cpu/tiles/tile_factors.hpp"
+#include "cpu/tiles/wide_tile.hpp"
 
 namespace wgrad::cpu {
 namespace {

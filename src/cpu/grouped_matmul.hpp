@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "cpu/tile_matmul.hpp"
+#include "cpu/tiles/tile_matmul.hpp"
 #include "plan/cpu_plan.hpp"
 #include "wgrad/operands.hpp"
 #include "wgrad/problem.hpp"

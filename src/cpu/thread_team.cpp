@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "core/float_environment.hpp"
-#include "cpu/tile_matmul.hpp"
+#include "cpu/tiles/tile_matmul.hpp"
 
 namespace wgrad::cpu {
 namespace {

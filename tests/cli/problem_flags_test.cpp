@@ -1,4 +1,4 @@
-#include "cli/problem_flags.hpp"
+#include "cli/commands/problem_flags.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "cli/run_report.hpp"
+#include "cli/commands/run_report.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "cli/scaling.hpp"
+#include "cli/commands/scaling.hpp"
 
 #include <gtest/gtest.h>
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "cli/app.hpp"
-#include "cli/trace_json.hpp"
-#include "cli/trace_picture.hpp"
+#include "cli/trace/trace_json.hpp"
+#include "cli/trace/trace_picture.hpp"
 
 namespace wgrad::cli {
 namespace {

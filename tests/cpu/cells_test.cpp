@@ -1,4 +1,4 @@
-#include "cpu/cells.hpp"
+#include "cpu/elements/cells.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "cpu/encodings.hpp"
+#include "cpu/elements/encodings.hpp"
 #include "harness/random.hpp"
 #include "scales/codec.hpp"
 #include "support/harness.hpp"

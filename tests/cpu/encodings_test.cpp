@@ -1,4 +1,4 @@
-#include "cpu/encodings.hpp"
+#include "cpu/elements/encodings.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "cpu/exponent_range.hpp"
+#include "cpu/tiles/exponent_range.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "cpu/lines.hpp"
+#include "cpu/elements/lines.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-#include "cpu/encodings.hpp"
+#include "cpu/elements/encodings.hpp"
 
 namespace wgrad::cpu {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "cpu/encodings.hpp"
+#include "cpu/elements/encodings.hpp"
 #include "cpu/grouped_matmul.hpp"
 #include "harness/instance.hpp"
 #include "support/check.hpp"

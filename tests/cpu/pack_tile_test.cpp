@@ -1,4 +1,4 @@
-#include "cpu/pack_tile.hpp"
+#include "cpu/tiles/pack_tile.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "cpu/scale_codes.hpp"
+#include "cpu/elements/scale_codes.hpp"
 
 #include <gtest/gtest.h>
 
