@@ -177,6 +177,7 @@ struct Warp {
   std::deque<MatrixStore> stores;
   std::uint32_t first_store = 0;  // number of stores.front()
   std::uint32_t registers = 0;
+  std::uint32_t elected = kWarpThreads;  // the lane that elect picks; nobody yet
 };
 
 struct WgmmaOp {

@@ -200,10 +200,10 @@ std::uint32_t ballot(bool value) {
 bool elect() {
   Thread& thread = me();
   thread.cluster->checkpoint(thread);
-  // Any one lane is allowed; the adversary says which.
+  // Any one lane is allowed, but always the same (PTX ISA, "elect.sync"); the adversary says which.
   const Words words = gather(thread, "elect", 0, [&](Warp& w) {
-    const std::uint32_t chosen = thread.cluster->random().below(kWarpThreads);
-    for (std::uint32_t i = 0; i < kWarpThreads; ++i) w.out[i].word[0] = i == chosen ? 1 : 0;
+    if (w.elected == kWarpThreads) w.elected = thread.cluster->random().below(kWarpThreads);
+    for (std::uint32_t i = 0; i < kWarpThreads; ++i) w.out[i].word[0] = i == w.elected ? 1 : 0;
   });
   return words.word[0] != 0;
 }

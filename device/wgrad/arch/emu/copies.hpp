@@ -38,6 +38,13 @@ WGRAD_DEVICE void load_box_multicast(u32 target, const TensorMap& map, u32 barri
   static_assert(kRank == 2 || kRank == 4 || kRank == 5);
   emu::load_box(target, map, barrier, x.c, kRank, cta_mask);
 }
+// The barrier in this CTA or its peer.
+template <u32 kRank>
+WGRAD_DEVICE void load_box_of_pair(u32 target, const TensorMap& map, u32 mapped_barrier,
+                                   const Coord& x) {
+  static_assert(kRank == 2 || kRank == 4 || kRank == 5);
+  emu::load_box_of_pair(target, map, mapped_barrier, x.c, kRank);
+}
 
 WGRAD_DEVICE void store_box(const TensorMap& map, u32 source, const Coord& x) {
   emu::store_box(map, source, x.c, 4, false);

@@ -68,6 +68,8 @@ void prefetch_map(const TensorMap& map);
 void load_box(std::uint32_t target, const TensorMap& map, std::uint32_t barrier,
               const std::int32_t* x, std::uint32_t rank,
               std::uint32_t cta_mask);  // mask 0: this CTA
+void load_box_of_pair(std::uint32_t target, const TensorMap& map, std::uint32_t mapped_barrier,
+                      const std::int32_t* x, std::uint32_t rank);
 void store_box(const TensorMap& map, std::uint32_t source, const std::int32_t* x,
                std::uint32_t rank, bool add);
 void prefetch_box(const TensorMap& map, const std::int32_t* x, std::uint32_t rank);

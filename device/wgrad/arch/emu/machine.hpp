@@ -7,5 +7,6 @@
 #include "wgrad/arch/emu/matrix.hpp"
 #include "wgrad/arch/emu/memory.hpp"
 #include "wgrad/arch/emu/packed.hpp"
+#include "wgrad/arch/emu/tcgen05.hpp"
 #include "wgrad/arch/emu/threads.hpp"
 #include "wgrad/arch/emu/wgmma.hpp"

@@ -30,6 +30,9 @@ WGRAD_DEVICE u64 timer_nanoseconds() {
 WGRAD_DEVICE u32 warp_uniform(u32 value) {
   return emu::shuffle(value, 0);
 }
+WGRAD_DEVICE bool elect_one() {
+  return emu::elect();
+}
 WGRAD_DEVICE void warp_sync() {
   emu::warp_sync();
 }

@@ -37,6 +37,15 @@ WGRAD_DEVICE u32 warp_uniform(u32 value) {
   return __shfl_sync(0xffffffffu, value, 0);
 }
 
+// One lane of the converged warp, every time the same: for instructions of which the compiler shall
+// know that a single thread issues them. PTX: "elect.sync".
+WGRAD_DEVICE bool elect_one() {
+  u32 elected;
+  asm volatile("{\n.reg .pred p;\nelect.sync _|p, 0xffffffff;\nselp.u32 %0, 1, 0, p;\n}"
+               : "=r"(elected)::"memory");
+  return elected != 0;
+}
+
 // The 32 threads of a warp, also where they have parted.
 WGRAD_DEVICE void warp_sync() {
   asm volatile("bar.warp.sync 0xffffffff;" ::: "memory");

@@ -72,6 +72,32 @@ WGRAD_DEVICE void load_box_multicast(u32 target, const TensorMap& map, u32 barri
   }
 }
 
+// For a pair of CTAs (cta_group::2): into this CTA's memory, counted on `mapped_barrier`, an
+// address from map_to_rank in this CTA or its peer. SM 10.0.
+template <u32 kRank>
+WGRAD_DEVICE void load_box_of_pair(u32 target, const TensorMap& map, u32 mapped_barrier,
+                                   const Coord& x) {
+  static_assert(kRank == 2 || kRank == 4 || kRank == 5);
+  if constexpr (kRank == 2) {
+    asm volatile(WGRAD_TMA_LOAD "2d" WGRAD_TMA_TO
+                                ".cta_group::2 [%0], [%1, {%3, %4}], [%2];" ::"r"(target),
+                 "l"(&map), "r"(mapped_barrier), "r"(x.c[0]), "r"(x.c[1])
+                 : "memory");
+  } else if constexpr (kRank == 4) {
+    asm volatile(WGRAD_TMA_LOAD "4d" WGRAD_TMA_TO
+                                ".cta_group::2 [%0], [%1, {%3, %4, %5, %6}], [%2];" ::"r"(target),
+                 "l"(&map), "r"(mapped_barrier), "r"(x.c[0]), "r"(x.c[1]), "r"(x.c[2]), "r"(x.c[3])
+                 : "memory");
+  } else {
+    asm volatile(WGRAD_TMA_LOAD
+                 "5d" WGRAD_TMA_TO
+                 ".cta_group::2 [%0], [%1, {%3, %4, %5, %6, %7}], [%2];" ::"r"(target),
+                 "l"(&map), "r"(mapped_barrier), "r"(x.c[0]), "r"(x.c[1]), "r"(x.c[2]), "r"(x.c[3]),
+                 "r"(x.c[4])
+                 : "memory");
+  }
+}
+
 #undef WGRAD_TMA_LOAD
 #undef WGRAD_TMA_TO
 
