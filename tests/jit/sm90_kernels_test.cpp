@@ -3,19 +3,20 @@
 // fields meet (tile, split, cluster, layouts, output, tail, ...); all of them with
 // WGRAD_TEST_ALL_KERNELS=1, hours of one core, which GTEST_TOTAL_SHARDS divides.
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <set>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "jit/nvrtc_fixture.hpp"
 #include "jit/resource_usage.hpp"
 #include "kernels/sm90/config.hpp"
 #include "kernels/sm90/source.hpp"
+#include "support/covering_configs.hpp"
 #include "support/planned_configs.hpp"
 #include "wgrad/sm90/smem.hpp"
 
@@ -26,66 +27,24 @@ using shared::Config;
 
 constexpr std::int64_t kMostSmem = 232448;  // bytes a CTA may ask for on SM 9.0
 
-/// What must meet: the tile's width and split as one, and every field that follows from no other.
-std::vector<int> factors(const Config& c) {
-  std::vector<int> out = {c.tile_n * 2 + static_cast<int>(c.split)};
-  Config::visit_fields([&](auto field) {
-    if (field.origin != shared::FieldOrigin::kDepth)
-      out.push_back(static_cast<int>(c.*field.member));
-  });
-  return out;
-}
+constexpr int kTogether = 3;
 
-/// Three fields and their values.
-using Triple = std::array<int, 6>;
-
-std::vector<Triple> triples(const Config& c) {
-  const auto f = factors(c);
-  std::vector<Triple> out;
-  for (std::size_t i = 0; i < f.size(); ++i) {
-    for (std::size_t j = i + 1; j < f.size(); ++j) {
-      for (std::size_t k = j + 1; k < f.size(); ++k)
-        out.push_back(
-            {static_cast<int>(i), static_cast<int>(j), static_cast<int>(k), f[i], f[j], f[k]});
-    }
-  }
-  return out;
-}
-
-/// Greedily: again and again the configuration with most triples that have not met.
-std::vector<Config> covering_configs(const std::vector<Config>& all) {
-  std::map<Triple, std::size_t> numbers;
-  std::vector<std::vector<std::size_t>> numbered;
-  for (const Config& c : all) {
-    auto& of_config = numbered.emplace_back();
-    for (const Triple& triple : triples(c))
-      of_config.push_back(numbers.try_emplace(triple, numbers.size()).first->second);
-  }
-  std::vector<char> open(numbers.size(), 1);
-  const auto gain = [&](const std::vector<std::size_t>& of_config) {
-    return std::count_if(of_config.begin(), of_config.end(),
-                         [&](std::size_t number) { return open[number] != 0; });
-  };
-  std::vector<Config> out;
-  while (std::count(open.begin(), open.end(), 1) > 0) {
-    std::vector<std::ptrdiff_t> gains(all.size());
-    std::transform(numbered.begin(), numbered.end(), gains.begin(), gain);
-    const auto best = std::max_element(gains.begin(), gains.end()) - gains.begin();
-    out.push_back(all[static_cast<std::size_t>(best)]);
-    for (const std::size_t number : numbered[static_cast<std::size_t>(best)]) open[number] = 0;
-  }
-  return out;
+std::vector<Config> covering(const std::vector<Config>& all) {
+  return test::covering_configs(all, test::field_factors, kTogether);
 }
 
 TEST(Sm90KernelList, CoversEveryTriple) {
   const auto all = test::planned_configs();
   EXPECT_GT(all.size(), 10'000U);
-  std::set<Triple> met;
-  for (const Config& c : covering_configs(all)) {
-    for (const Triple& triple : triples(c)) met.insert(triple);
+  const auto triples = [](const Config& c) {
+    return test::meetings(test::field_factors(c), kTogether);
+  };
+  std::unordered_set<test::Meeting> met;
+  for (const Config& c : covering(all)) {
+    for (const test::Meeting triple : triples(c)) met.insert(triple);
   }
   for (const Config& c : all) {
-    for (const Triple& triple : triples(c)) ASSERT_TRUE(met.contains(triple));
+    for (const test::Meeting triple : triples(c)) ASSERT_TRUE(met.contains(triple));
   }
 }
 
@@ -107,7 +66,7 @@ const std::vector<Config>& tested_configs() {
   static const std::vector<Config> kTested = [] {
     const char* all = std::getenv("WGRAD_TEST_ALL_KERNELS");  // NOLINT(concurrency-mt-unsafe)
     const auto planned = test::planned_configs();
-    return all != nullptr && std::string(all) == "1" ? planned : covering_configs(planned);
+    return all != nullptr && std::string(all) == "1" ? planned : covering(planned);
   }();
   return kTested;
 }
