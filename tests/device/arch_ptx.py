@@ -33,8 +33,11 @@ def functions(folder):
     """Names of the functions that a folder of device/wgrad/arch defines, with a file that each is in."""
     found = {}
     for path in sorted((ARCH / folder).glob("*")):
-        for name in re.findall(r"WGRAD_DEVICE\s+[\w:<> ]+?\s+(\w+)\(", path.read_text()):
-            found[name] = path.name
+        text = path.read_text()
+        for macro in re.findall(r"#define (\w+)\(name\b", text):  # defines a function of the name it is given
+            found.update((name, path.name) for name in re.findall(rf"^{macro}\((\w+)", text, re.MULTILINE))
+        names = re.findall(r"WGRAD_DEVICE\s+[\w:<> ]+?\s+(\w+)\(", text)
+        found.update((name, path.name) for name in names if name != "name")
     return found
 
 
@@ -124,7 +127,7 @@ def compiled(arch, source):
     library = nvrtc()
     program = ctypes.c_void_p()
     library.nvrtcCreateProgram(ctypes.byref(program), source.encode(), b"arch_ptx.cu", 0, None, None)
-    options = [f"-arch=compute_{arch.removeprefix('sm_')}", "-std=c++20", "-default-device", f"-I{ROOT / 'device'}"]
+    options = [f"-arch={arch}", "-std=c++20", "-default-device", f"-I{ROOT / 'device'}"]
     failed = library.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(
         *(option.encode() for option in options)))
     if failed:
@@ -152,7 +155,27 @@ class Names:
 
     def in_line(self, line):
         line = re.sub(r"%(?:r|rd|rs|f|fd|p|rq|h|b|bd|hh)\d+\b", lambda match: self.of(match[0]), line)
-        return re.sub(r"d\[0\](?:, d\[\d+\]){3,}", lambda match: f"d[0] to {match[0].split(', ')[-1]}", line)
+        return re.sub(r"(?<=\{)(d\[0\]|t0)(?:, (?:d\[|t)\d+\]?){4,}(?=\})", first_to_last, line)
+
+
+def first_to_last(match):
+    """Names that count up, as the first and the last; others as they stand."""
+    names = match[0].split(", ")
+    counted = [names[0].replace("0", str(i)) for i in range(len(names))]
+    return f"{names[0]} to {names[-1]}" if names == counted else match[0]
+
+
+def stores_as_one(lines):
+    """Neighbouring elements of io that take t0, t1, ... stand in one line."""
+    out = []
+    for line in lines:
+        match = re.fullmatch(r"st\.global\.[fb]32 \[io(?:\+(\d+))?\], t(\d+)", line)
+        if match and int(match[1] or 0) == 4 * int(match[2]):
+            if out and out[-1].startswith("io[0] to"):
+                out.pop()
+            line = f"io[0] to io[{match[2]}] = t0 to t{match[2]}"
+        out.append(line)
+    return out
 
 
 def normal_line(line, names):
@@ -160,8 +183,8 @@ def normal_line(line, names):
     load = re.fullmatch(r"ld\.param\.\w+ (%\w+), \[\w+_param_(\d+)\]", line)
     address = re.fullmatch(r"mov\.[bu]64 (%\w+), \w+_param_(\d+)", line)
     cast = re.fullmatch(r"cvta\.(?:param|to\.global)\.u64 (%\w+), (%\w+)", line)
-    element = re.fullmatch(r"ld\.global\.f32 (%\w+), \[(%\w+)(?:\+(\d+))?\]", line)
-    store = re.fullmatch(r"st\.global\.f32 \[(%\w+)(?:\+(\d+))?\], (%\w+)", line)
+    element = re.fullmatch(r"ld\.global\.[fb]32 (%\w+), \[(%\w+)(?:\+(\d+))?\]", line)
+    store = re.fullmatch(r"st\.global\.[fb]32 \[(%\w+)(?:\+(\d+))?\], (%\w+)", line)
     if load:
         names.known[load[1]] = names.parameter(load[2])
     elif address:
@@ -188,7 +211,7 @@ def normal_lines(body, parameters):
             if normal:
                 normal = re.sub(r"mov\.u\d\d (\w+), _Z\w+dynamic_shared_memoryE", r"mov \1, dynamic_shared_memory", normal)
                 lines.append(re.sub(r"\$L__BB\d+_(\d+)", r"L\1", normal))
-    return lines
+    return stores_as_one(lines)
 
 
 def compiler_gives(entries):
