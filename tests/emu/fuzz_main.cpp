@@ -1,5 +1,6 @@
 // emu_fuzz [--problems N] [--first K] [--jobs J] [--seconds S] [--shrink 0]
-//   random problems K to K + N - 1 over every kernel, smaller ones when they fail; J processes
+//   random problems K to K + N - 1 over every kernel, smaller ones when they fail; J processes.
+//   A run that S seconds cut short has failed.
 // emu_fuzz --kernel I --m ... (printed by a failure)
 //   one case again
 #include <fmt/format.h>
@@ -78,6 +79,8 @@ int sweep(const Plan& plan) {
     return 1;
   }
   if (done == 0) return fmt::print("no problem was run\n"), 1;
+  if (done < plan.problems)
+    return fmt::print("{} of {} problems right when the time was over\n", done, plan.problems), 1;
   fmt::print("{} problems right over {} kernels in {:.1f} s: {} fiber switches, {} wgmmas\n", done,
              kernels().size(), elapsed(), switches, wgmmas);
   return 0;

@@ -1,15 +1,20 @@
 #!/usr/bin/env python3
-"""Fuzzes kernels of configurations drawn from all that the planner chooses from, each as codegen writes it.
+"""Fuzzes kernels of configurations that the planner chooses from, each as codegen writes it.
 
-usage: random_kernels.py --seed S [--build DIR] [--count 30] [--problems 10000] [--jobs N] [--compiler C++] [--work DIR]
+usage: random_kernels.py --seed S [--count 30] | --covering 3
+           [--build DIR] [--problems 10000] [--jobs N] [--compiler C++] [--work DIR]
 
---build: a build folder with the targets emu_fuzz and emu_random_configs. --problems: of all kernels together.
---jobs: kernels compiled and fuzzed at once. The same seed draws the same configurations, problems and schedules.
+--seed: draws that many configurations of all; the same seed draws the same ones, problems and schedules. `commit`: a
+seed of the checkout's commit, or of the kernel's and the planner's text where that is not known.
+--covering: takes those in which every two, or three, choices meet (tests/support/covering_configs.hpp).
+--build: a build folder with the targets emu_fuzz and emu_configs. --problems: of all kernels together.
+--jobs: kernels compiled and fuzzed at once.
 --work: where sources and programs are kept; otherwise only those of a run that found something wrong are.
 Exit status 0: every problem of every kernel was right.
 """
 import argparse
 import concurrent.futures
+import hashlib
 import os
 import pathlib
 import re
@@ -22,6 +27,16 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from mutate import Bench
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def seed_of_commit():
+    done = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "HEAD"], capture_output=True, text=True)
+    if done.returncode == 0:
+        return int(done.stdout[:6], 16)
+    digest = hashlib.sha256()
+    for path in sorted([*(ROOT / "device").rglob("*.*"), *(ROOT / "src/kernels").rglob("*.*")]):
+        digest.update(path.read_bytes())
+    return int(digest.hexdigest()[:6], 16)
 
 
 def config(source):
@@ -42,7 +57,9 @@ def fuzz(bench, source, first, problems):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seed", type=int, required=True)
+    kind = parser.add_mutually_exclusive_group(required=True)
+    kind.add_argument("--seed", type=lambda text: seed_of_commit() if text == "commit" else int(text))
+    kind.add_argument("--covering", type=int, choices=(2, 3))
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
     parser.add_argument("--count", type=int, default=30)
     parser.add_argument("--problems", type=int, default=10000)
@@ -55,18 +72,20 @@ def main():
     work.mkdir(parents=True, exist_ok=True)
     if args.count < 1:
         parser.error("--count must be at least 1")
-    subprocess.run([str(programs / "emu_random_configs"), str(args.seed), str(args.count), str(work)], check=True)
+    wanted = ["covering", args.covering] if args.covering else ["random", args.seed, args.count]
+    print("emu_configs", *wanted, flush=True)
+    subprocess.run([str(programs / "emu_configs"), *map(str, wanted), str(work)], check=True)
     bench = Bench(ROOT, f"@{programs / 'mutants.link'}", args.compiler, work)
-    each = -(-args.problems // args.count)
-    sources = [work / f"kernel{i}.cu" for i in range(args.count)]
-    firsts = [1 + args.seed * 1_000_000 + i * each for i in range(args.count)]
+    sources = sorted(work.glob("kernel*.cu"), key=lambda path: int(path.stem[6:]))
+    each = -(-args.problems // len(sources))
+    firsts = [1 + (args.seed or 0) * 1_000_000 + i * each for i in range(len(sources))]
     bad = 0
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         runs = pool.map(lambda source, first: fuzz(bench, source, first, each), sources, firsts)
         for source, (status, words) in zip(sources, runs):
             bad += status != 0
             print(f"{config(source)}\n  {words}", flush=True)
-    print(f"{args.count} kernels, {each} problems each, {bad} kernels wrong{'; ' + str(work) if bad else ''}")
+    print(f"{len(sources)} kernels, {each} problems each, {bad} kernels wrong{'; ' + str(work) if bad else ''}")
     if not bad and not args.work:
         shutil.rmtree(work)
     sys.exit(1 if bad else 0)
