@@ -106,8 +106,9 @@ int run(const std::vector<std::string>& args) {
   } else if (args.size() == 4 && args[0] == "list") {
     write_list(covering(args[1]), args[2], std::stoull(args[3]));
   } else {
-    fmt::print(stderr, "usage: emu_configs random SEED COUNT FOLDER | covering TOGETHER FOLDER | "
-                       "list TOGETHER FOLDER PARTS\n");
+    fmt::print(stderr,
+               "usage: emu_configs random SEED COUNT FOLDER | covering TOGETHER FOLDER | "
+               "list TOGETHER FOLDER PARTS\n");
     return 2;
   }
   return 0;

@@ -1,7 +1,8 @@
 """Mutants of the SM90 kernel: one wait, fence, arrival, count, bound or phase broken in each.
 
 Each is (name, file under device/wgrad, text, replacement, kernel): the text stands exactly once in the file; `kernel`
-is the index in kernel_list.cpp of a configuration that reaches it. A sixth field: problems to try, where few show it.
+is the index in kernel_list.cpp of a configuration that reaches it, or the fields of a planned one as the generated
+source has them ("ring_slots=3 accumulate=true"). A sixth field: problems to try, where few show it.
 """
 
 PIPELINE, STORE = "common/pipeline.cuh", "common/output_ring.cuh"
@@ -308,6 +309,17 @@ MUTANTS = [
     ("tokens of two shares", SCHEDULE, "start(i64{rank} + 1)", "start(split_k)", 24),
     ("shares of 64 tokens too few", SCHEDULE, "(i64{r.end} - r.begin + kTileK - 1) / kTileK", "(i64{r.end} - r.begin) / kTileK", 27),
     ("parts sent before barriers are ready", SETUP, "    arch::cluster_sync();\n", "    arch::cta_sync();\n", 24),
+    # Of kernels that are planned alone.
+    ("next fetch as in a ring of two", EPILOGUE, "boxes, number - 1 + kSlots);", "boxes, number + 1);",
+     "ring_slots=3 accumulate=true output=OutputType::kBf16"),
+    ("next fetch as in a ring of three", EPILOGUE, "boxes, number - 1 + kSlots);", "boxes, number - 1 + min_of(kSlots, 3));",
+     "ring_slots=4 accumulate=true output=OutputType::kFp16"),
+    ("slot before in a ring of two", EPILOGUE, "slot == 0 ? u32(kSlots) - 1 : slot - 1", "slot ^ 1",
+     "ring_slots=3 accumulate=true output=OutputType::kFp16"),
+    ("owners of rank 0 and 1 alone", PARTS, "return cta - (cta > owner ? 1 : 0);",
+     "return cta - (cta > min_of(owner, 1u) ? 1 : 0);", "split_k=4 output=OutputType::kFp32"),
+    ("first boxes of rank 0 and 1 alone", PARTS, "kShared ? i32(rank * kOwn) : 0", "kShared ? i32(min_of(rank, 2u) * kOwn) : 0",
+     "split_k=4 output=OutputType::kFp32"),
     ("global memory before the launch before is over", SETUP, "  arch::grid_dependency_wait();\n", "", 0),
 ]
 

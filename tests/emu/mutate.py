@@ -4,7 +4,7 @@
 usage: mutate.py --link ARGUMENTS [--ci] [--only TEXT] [--jobs N] [--problems N] [--work DIR] [--source DIR] [--compiler C++]
 
 --link: what the linker needs besides the kernel: libraries of the fuzzing harness and of wgrad. @FILE: as the file says;
-a build folder has it as tests/emu/mutants.link.
+a build folder has it as tests/emu/mutants.link, beside the program emu_configs, which mutants of planned kernels need.
 Exit status 0: every mutant was caught, or is known to be equivalent, and the unbroken kernels pass.
 """
 import argparse
@@ -15,6 +15,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from mutants import CI, EQUIVALENT, MUTANTS, SCALED
@@ -31,6 +32,8 @@ class Bench:
         self.link = (pathlib.Path(link[1:]).read_text() if link.startswith("@") else link).split()
         self.compiler = compiler
         self.work = pathlib.Path(work or tempfile.mkdtemp(prefix="wgrad-mutants-"))
+        self.configs = pathlib.Path(link[1:]).parent / "emu_configs" if link.startswith("@") else "emu_configs"
+        self.planning, self.sources = threading.Lock(), []
 
     def text(self, file):
         return (self.source / "device/wgrad" / file).read_text()
@@ -58,8 +61,26 @@ class Bench:
             raise ValueError(f"does not compile: {done.stderr[:600]}")
         return binary
 
+    def planned(self, fields):
+        """The source of the first planned kernel, of those in which every two choices meet, with these fields."""
+        with self.planning:
+            if not self.sources:
+                folder = self.work / "planned"
+                folder.mkdir(parents=True, exist_ok=True)
+                subprocess.run([str(self.configs), "covering", "2", str(folder)], check=True)
+                self.sources = sorted(folder.glob("kernel*.cu"), key=lambda path: int(path.stem[6:]))
+        for source in self.sources:
+            if all(f".{field} = {value}" in re.split(r"[,}\n] *", source.read_text()) for field, value in
+                   (field.split("=") for field in fields.split())):
+                return source
+        raise ValueError(f"no planned kernel has {fields}")
+
     def build(self, kernel, overlay):
         overlaid = [f"-I{overlay}"] if overlay else []
+        if isinstance(kernel, str):
+            source = self.planned(kernel)
+            return self.compile(overlay or self.work / source.stem, "generated_kernel.cpp",
+                                f'-DWGRAD_KERNEL_SOURCE="{source}"', *overlaid)
         return self.compile(overlay or self.work / f"kernel{kernel}", self.kernels,
                             f"-DWGRAD_ONLY_KERNEL={kernel}", *overlaid)
 
@@ -103,7 +124,7 @@ def main():
         sys.exit("no such mutant")
     bad = 0
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        kernels = sorted({m[4] for m in chosen})
+        kernels = sorted({m[4] for m in chosen}, key=str)
         for kernel, verdict in zip(kernels, pool.map(lambda k: bench.verdict(bench.build(k, None), args.problems), kernels)):
             if verdict:
                 bad += 1
