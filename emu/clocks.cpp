@@ -125,9 +125,14 @@ void Gate::acquire_widely(ThreadClock& clock) {
   acquire(clock, published_widely_, memo_widely_);
 }
 
-bool FenceLog::covers(Clock clock, Clock known) const {
+Clock FenceLog::first(Clock clock) const {
   const auto fence = std::lower_bound(clocks_.begin(), clocks_.end(), clock);
-  return fence != clocks_.end() && *fence <= known;
+  return fence == clocks_.end() ? kNever : *fence;
+}
+
+bool FenceLog::covers(Clock clock, Clock known) const {
+  const Clock fence = first(clock);
+  return fence != kNever && fence <= known;
 }
 
 }  // namespace wgrad::emu

@@ -3,6 +3,7 @@
 // for all who hold the same snapshot.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -117,7 +118,7 @@ class Gate {
   void release_from_afar(ThreadClock& clock, bool widely);
   /// At the cluster's scope, where all acquire so (the cluster barrier).
   void release_widely(ThreadClock& clock);
-  void set(Agent agent, Clock clock) { gathered_[agent] = clock; }
+  void note(Agent agent, Clock clock) { gathered_[agent] = std::max(gathered_[agent], clock); }
   void publish();
   void acquire(ThreadClock& clock);
   void acquire_widely(ThreadClock& clock);
@@ -151,6 +152,9 @@ class FenceLog {
   void add(Clock clock) { clocks_.push_back(clock); }
   /// Was an access at `clock` followed by a fence no later than `known`?
   bool covers(Clock clock, Clock known) const;
+  /// The first fence at `clock` or later; kNever: none.
+  Clock first(Clock clock) const;
+  static constexpr Clock kNever = ~Clock{0};
 
  private:
   std::vector<Clock> clocks_;

@@ -16,8 +16,8 @@ std::uint32_t warps_of(const Launch& launch) {
 
 Agents agents_of(const Launch& launch) {
   const Agent threads = launch.cluster_size * launch.threads;
-  const Agent others =
-      launch.cluster_size * (kMaxBarriers + warps_of(launch) + 2 * kMaxBulkThreads);
+  const Agent others = launch.cluster_size *
+                       (kMaxBarriers + warps_of(launch) + 2 * kMaxBulkThreads + kMaxTensorPipes);
   if (launch.cluster_size == 1) return {threads + others, launch.threads, kNoAgent};
   return {2 * threads + others, launch.threads, threads + others};
 }
@@ -46,7 +46,8 @@ Cta::Cta(Cluster& owner, std::uint32_t rank_in_cluster, std::uint32_t index)
       barrier_at(owner.launch().shared_bytes / 8 + 1, 0),
       warps(warps_of(owner.launch())),
       warpgroups(owner.launch().threads / kWarpgroupThreads),
-      live(owner.launch().threads) {
+      live(owner.launch().threads),
+      tensor(index) {
   for (Warp& warp : warps) warp.registers = owner.launch().registers;
   for (std::size_t i = 0; i < warpgroups.size(); ++i) {
     warpgroups[i].cta = this;
@@ -105,6 +106,10 @@ Cluster::Cluster(Grid& grid, GlobalMemory& memory, StackPool& stacks, const Adve
   const std::size_t threads = std::size_t{launch.cluster_size} * launch.threads;
   history_.proxy_fences.resize(threads);
   history_.init_fences.resize(threads);
+  for (auto* log : {&tensor_.history.load_waits, &tensor_.history.store_waits,
+                    &tensor_.history.before_fences}) {
+    log->resize(threads);
+  }
   barrier_.gate = std::make_unique<Gate>(clocks_);
   const SnapshotRef nothing = clocks_.zero();
   for (std::uint32_t rank = 0; rank < launch.cluster_size; ++rank) {
@@ -118,6 +123,7 @@ Cluster::Cluster(Grid& grid, GlobalMemory& memory, StackPool& stacks, const Adve
       thread.index = i;
       thread.agent = rank * launch.threads + i;
       thread.clock = {nothing, thread.agent, 1, warp_agent(cta, i / kWarpThreads), 0};
+      thread.fenced = nothing;
       thread.fiber.start(stacks, [this, &thread] { body(thread); });
       ready_.push_back(&thread);
     }
@@ -143,6 +149,12 @@ Agent Cluster::warp_agent(const Cta& cta, std::uint32_t warp) const {
 Agent Cluster::bulk_agent(const Cta& cta, std::uint32_t slot) const {
   return launch_->cluster_size * (launch_->threads + kMaxBarriers + warps_of(*launch_)) +
          2 * (cta.rank * kMaxBulkThreads + slot);
+}
+
+Agent Cluster::pipe_agent(const Cta& cta, std::uint32_t slot) const {
+  return launch_->cluster_size *
+             (launch_->threads + kMaxBarriers + warps_of(*launch_) + 2 * kMaxBulkThreads) +
+         cta.rank * kMaxTensorPipes + slot;
 }
 
 void Cluster::body(Thread& thread) {
@@ -255,6 +267,9 @@ bool Cluster::happen(std::size_t position) {
         execute_wgmma(ctas_[event.index / per_cta]->warpgroups[event.index % per_cta]);
         break;
       }
+      case EventKind::kTensor:
+        execute_tensor(*this, tensor_.pipes[event.index]);
+        break;
     }
   } catch (const FaultError& error) {
     if (!fault) fault = Fault{error.kind(), error.what(), "an asynchronous operation"};

@@ -16,6 +16,8 @@
 #include "emu/random.hpp"
 #include "emu/shadow.hpp"
 #include "emu/tensor_map.hpp"
+#include "emu/tensor_memory.hpp"
+#include "emu/tensor_pipe.hpp"
 
 namespace wgrad::emu {
 
@@ -47,7 +49,9 @@ enum class WaitKind : std::uint8_t {
   kWgmma,
   kBulk,
   kRegisters,
-  kGrid
+  kGrid,
+  kTensorAllocation,
+  kTensorFree
 };
 
 /// What an instruction costs the thread that executes it.
@@ -122,6 +126,13 @@ struct Thread {
   std::deque<BulkGroup> bulk_groups;  // the last is open
   std::uint32_t bulk_first = 1;       // number of the first group in the deque
 
+  SnapshotRef fenced;                    // known at the last tcgen05_fence_after_sync
+  std::uint32_t pipe = kMaxTensorPipes;  // of the CTA's that issue to the tensor cores; none yet
+  std::uint64_t tensor_allocations = 0;
+  std::uint64_t tensor_frees = 0;
+  std::vector<HeldLoad> tensor_loads;
+  std::vector<HeldStore> tensor_stores;
+
   std::uint32_t warp() const { return index / kWarpThreads; }
   std::uint32_t lane() const { return index % kWarpThreads; }
 };
@@ -137,7 +148,8 @@ struct Mbarrier {
   Clock made = 0;
   Gate gate;
   std::vector<Thread*> waiting;
-  Clock loaded = 0;  // the phase that the last copy counted for
+  Clock loaded = 0;     // the phase that the last copy counted for
+  Clock committed = 0;  // and the last tcgen05_commit
 };
 
 /// What the threads of a CTA that left knew, and what must have been among it.
@@ -145,6 +157,7 @@ struct Exits {
   SnapshotRef last;
   std::vector<Clock> known;
   std::unordered_map<Agent, Clock> touched_from_afar;  // by threads of other CTAs
+  std::unordered_map<Agent, Clock> awaited;  // operations on the CTA's memory, by their completion
 };
 
 struct NamedBarrier {
@@ -218,8 +231,9 @@ struct LoadOp {
   TensorMapFields map;
   std::array<std::int32_t, 5> x{};
   Cta* cta = nullptr;
-  std::uint32_t target = 0;   // shared address
-  std::uint32_t barrier = 0;  // index in the CTA
+  std::uint32_t target = 0;  // shared address
+  Cta* barrier_cta = nullptr;
+  std::uint32_t barrier = 0;  // index in that CTA
   std::uint32_t record = 0;
   std::uint32_t copies = 1;  // CTAs that the same box goes to
   std::uint32_t rows_done = 0;
@@ -235,7 +249,7 @@ struct StoreOp {
   std::vector<std::uint8_t> bytes;  // captured when shared memory was read
 };
 
-enum class EventKind : std::uint8_t { kLoad, kStoreRead, kStoreWrite, kWgmma };
+enum class EventKind : std::uint8_t { kLoad, kStoreRead, kStoreWrite, kWgmma, kTensor };
 
 /// An asynchronous step that may happen from now on.
 struct Event {
@@ -280,6 +294,9 @@ struct Cta {
   std::uint32_t reads_in_flight = 0;           // bulk stores that still read it
   bool let_next_begin = false;                 // launch_dependents(), or its end
   Exits exits;
+  TensorMemory tensor;
+  TensorAllocator tensor_allocator;
+  std::uint32_t tensor_pipes = 0;
 
   /// Byte offset of a shared address of this CTA; throws for what lies outside.
   std::uint32_t offset(std::uint32_t address, std::uint32_t size, const char* action) const;
@@ -317,11 +334,14 @@ class Cluster {
   std::uint32_t index() const { return index_; }
   NamedBarrier& barrier() { return barrier_; }
   std::uint32_t live() const { return live_; }
+  Thread& thread(Agent agent) { return *threads_[agent]; }
+  TensorState& tensor() { return tensor_; }
   std::uint64_t step() const { return step_; }
 
   Agent barrier_agent(const Cta& cta, std::uint32_t slot) const;
   Agent warp_agent(const Cta& cta, std::uint32_t warp) const;
   Agent bulk_agent(const Cta& cta, std::uint32_t slot) const;
+  Agent pipe_agent(const Cta& cta, std::uint32_t slot) const;
 
   /// Pauses the running thread until somebody wakes it.
   void block(Thread& thread, Wait wait);
@@ -349,6 +369,7 @@ class Cluster {
   void preempt(Thread& thread);
   void tick(Thread& thread, Cost cost);
   std::uint64_t due(const Event& event);
+  std::uint64_t due(const TensorPipe& pipe);
   std::uint64_t occupy(Cta& cta, EngineSpan::Engine engine, std::uint64_t cycles,
                        std::uint32_t amount);
   void make_ready(Thread& thread);
@@ -391,6 +412,7 @@ class Cluster {
   std::vector<std::uint32_t> free_loads_;
   std::vector<StoreOp> stores_;
   std::vector<std::uint32_t> free_stores_;
+  TensorState tensor_;
   std::uint32_t live_ = 0;
   std::uint64_t step_ = 0;
 
@@ -408,6 +430,7 @@ bool land(Cluster& cluster, std::uint32_t index);  ///< true: the load is comple
 void read_source(Cluster& cluster, std::uint32_t index);
 void write_target(Cluster& cluster, std::uint32_t index);
 void execute_wgmma(Warpgroup& warpgroup);
+void execute_tensor(Cluster& cluster, TensorPipe& pipe);
 
 /// Waits for the other lanes of the warp, as a .sync.aligned instruction does; orders no memory.
 void converge(Thread& thread, const char* what);
@@ -438,5 +461,16 @@ void require_fenced(const Cta& cta, const Mbarrier& barrier, const Thread& threa
 
 /// Transaction bytes of a copy that landed.
 void complete_bytes(Cta& cta, Mbarrier& barrier, std::uint32_t bytes);
+
+/// A commit's arrival: operations up to `number` of `pipe` are complete, and what their thread knew
+/// comes before them.
+void arrive_committed(Cta& cta, Mbarrier& barrier, const TensorPipe& pipe, Clock number,
+                      const SnapshotRef& known);
+
+/// A kernel uses one cta_group throughout (PTX ISA, 9.7.16.5 "tcgen05.mma ... cta_group").
+void use_cta_group(Cluster& cluster, std::uint32_t ctas);
+
+/// Throws unless the thread knows that the CTA has begun, and it has not exited.
+void require_running(Thread& thread, const Cta& cta, const char* action);
 
 }  // namespace wgrad::emu

@@ -109,14 +109,20 @@ void shadow_range(Cta& cta, const Access& access, const ClockView& view, std::ui
   }
 }
 
+/// Where a load counts its bytes.
+struct Counter {
+  Cta* cta;
+  std::uint32_t address;
+};
+
 void issue_load(Thread& thread, Cta& target, std::uint32_t at, const TensorMapFields& map,
-                const Coordinates& x, std::uint32_t barrier_address, std::uint32_t alignment,
+                const Coordinates& x, const Counter& counter, std::uint32_t alignment,
                 std::uint32_t copies = 1) {
   Cluster& cluster = *thread.cluster;
   const std::uint32_t bytes = box_rows(map) * row_bytes(map);
   if (target.live == 0) throw FaultError(FaultKind::kIllegal, "a copy into a CTA that has exited");
-  Mbarrier& barrier = target.barrier(barrier_address, "load");
-  require_fenced(target, barrier, thread, "load");
+  Mbarrier& barrier = counter.cta->barrier(counter.address, "load");
+  require_fenced(*counter.cta, barrier, thread, "load");
   const std::uint32_t offset = checked_shared(target, at, bytes, alignment, "load");
   auto& ops = cluster.history().ops;
   const auto record = static_cast<std::uint32_t>(ops.size());
@@ -125,9 +131,9 @@ void issue_load(Thread& thread, Cta& target, std::uint32_t at, const TensorMapFi
   shadow_range(target, {record | kAsync, 0, 0xffff}, thread.clock.view(), offset, bytes, true);
   touch(cluster, map, x.data(), thread.clock.view(), false, record, "load");
   ++target.loads_in_flight;
-  const std::uint32_t slot = target.barrier_at[barrier.offset / 8] - 1u;
+  const std::uint32_t slot = counter.cta->barrier_at[barrier.offset / 8] - 1u;
   cluster.schedule(EventKind::kLoad,
-                   cluster.add_load({map, x, &target, at, slot, record, copies, 0}));
+                   cluster.add_load({map, x, &target, at, counter.cta, slot, record, copies, 0}));
 }
 
 void require_bulk_agent(Thread& thread) {
@@ -212,13 +218,14 @@ bool land(Cluster& cluster, std::uint32_t index) {
     }
   }
   op.rows_done += piece;
-  Mbarrier& barrier = *cta.barriers[op.barrier];
+  Mbarrier& barrier = *op.barrier_cta->barriers[op.barrier];
   const bool complete = op.rows_done == rows;
   if (complete) {
     cluster.history().ops[op.record].clock = barrier.loaded = barrier.phase + 1;
+    if (op.barrier_cta != &cta) cta.exits.awaited[barrier.agent] = barrier.loaded;
     --cta.loads_in_flight;
   }
-  complete_bytes(cta, barrier, piece * width);
+  complete_bytes(*op.barrier_cta, barrier, piece * width);
   return complete;
 }
 
@@ -278,7 +285,7 @@ void load_box(std::uint32_t target, const TensorMap& map, std::uint32_t barrier,
   for (std::uint32_t rank_to = 0; rank_to < cluster.size(); ++rank_to) {
     if ((mask >> rank_to & 1) == 0) continue;
     Cta& cta = cluster.cta(rank_to);
-    issue_load(thread, cta, cta.base + at, fields, copy_of(x, rank), cta.base + barrier_at,
+    issue_load(thread, cta, cta.base + at, fields, copy_of(x, rank), {&cta, cta.base + barrier_at},
                kTargetAlignment, static_cast<std::uint32_t>(std::popcount(mask)));
   }
 }
@@ -289,7 +296,26 @@ void load_bytes(std::uint32_t target, std::uint64_t source, std::uint32_t bytes,
   thread.cluster->checkpoint(thread, Cost::kCopyIssue);
   check_dependency(thread);
   ++thread.cluster->stats().loads;
-  issue_load(thread, *thread.cta, target, plain_bytes(source, bytes), {}, barrier, 16);
+  issue_load(thread, *thread.cta, target, plain_bytes(source, bytes), {}, {thread.cta, barrier},
+             16);
+}
+
+// cta_group::2 (PTX ISA, 9.7.9.27.1.2): the mbarrier may be the peer's.
+void load_box_of_pair(std::uint32_t target, const TensorMap& map, std::uint32_t mapped_barrier,
+                      const std::int32_t* x, std::uint32_t rank) {
+  Thread& thread = me();
+  Cluster& cluster = *thread.cluster;
+  cluster.checkpoint(thread, Cost::kCopyIssue);
+  check_dependency(thread);
+  use_cta_group(cluster, 2);
+  ++cluster.stats().loads;
+  Cta& counting = mapped_cta(thread, mapped_barrier, "load");
+  if (counting.rank / 2 != thread.cta->rank / 2) {
+    throw FaultError(FaultKind::kIllegal,
+                     "a load of a pair that counts on an mbarrier of neither of its CTAs");
+  }
+  issue_load(thread, *thread.cta, target, checked_map(map, x, rank), copy_of(x, rank),
+             {&counting, unmapped(mapped_barrier)}, kTargetAlignment);
 }
 
 void store_box(const TensorMap& map, std::uint32_t source, const std::int32_t* x,

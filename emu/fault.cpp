@@ -8,8 +8,10 @@ const char* name(FaultKind kind) noexcept {
       return "race";
     case FaultKind::kProxy:
       return "missing proxy fence";
+    case FaultKind::kFence:
+      return "missing tcgen05 fence";
     case FaultKind::kUninitialised:
-      return "uninitialised shared memory";
+      return "uninitialised memory";
     case FaultKind::kDeadlock:
       return "deadlock";
     case FaultKind::kOutOfBounds:

@@ -14,6 +14,7 @@ namespace wgrad::emu {
 enum class FaultKind : std::uint8_t {
   kRace,           ///< two accesses, one of them a write, that nothing orders
   kProxy,          ///< ordered, but no proxy fence between ordinary and asynchronous accesses
+  kFence,          ///< tensor memory handed on by a barrier without tcgen05.fence around it
   kUninitialised,  ///< bytes read that nothing wrote
   kDeadlock,       ///< every thread waits
   kOutOfBounds,    ///< an address outside every registered allocation, or outside shared memory
@@ -49,6 +50,7 @@ struct Stats {
   std::uint64_t loads = 0;       ///< tensor and bulk loads
   std::uint64_t stores = 0;      ///< tensor stores and reduce-adds
   std::uint64_t wgmmas = 0;      ///< warpgroup multiplications
+  std::uint64_t tcgen05s = 0;    ///< multiplications of tcgen05
   std::uint64_t prefetches = 0;  ///< L2 prefetches
 };
 

@@ -14,6 +14,13 @@ void refuse(bool bad, const std::string& what) {
   if (bad) throw FaultError(FaultKind::kIllegal, "exit with " + what);
 }
 
+void refuse_exited(const Cta& cta, const char* action) {
+  if (cta.live != 0) return;
+  throw FaultError(
+      FaultKind::kIllegal,
+      fmt::format("{} in the shared memory of CTA {}, which has exited", action, cta.block));
+}
+
 void require_begun(Thread& thread, const Cta& cta, const char* action) {
   if ((thread.knows_begun >> cta.rank & 1) != 0) return;
   const ClockView view = thread.clock.view();
@@ -26,6 +33,12 @@ void require_begun(Thread& thread, const Cta& cta, const char* action) {
   throw FaultError(FaultKind::kIllegal,
                    fmt::format("{} in the shared memory of CTA {}, which need not have begun",
                                action, cta.block));
+}
+
+std::string name_of(const Cluster& cluster, Agent thread) {
+  const std::uint32_t threads = cluster.launch().threads;
+  return fmt::format("CTA {} warp {} lane {}", cluster.index() * cluster.size() + thread / threads,
+                     thread % threads / kWarpThreads, thread % kWarpThreads);
 }
 
 // Bulk stores whose reads this thread, who alone can, did not wait for.
@@ -59,17 +72,30 @@ void check_last_exit(const Cta& cta) {
     refuse(cta.exits.known[barrier->agent] < barrier->loaded,
            fmt::format("a copy that nobody waited for, of mbarrier {} phase {}",
                        cta.describe(barrier->offset), barrier->loaded - 1));
+    refuse(cta.exits.known[barrier->agent] < barrier->committed,
+           fmt::format("a tcgen05_commit that nobody waited for, to mbarrier {} phase {}",
+                       cta.describe(barrier->offset), barrier->committed - 1));
   }
-  const std::uint32_t threads = cta.cluster->launch().threads;
+  for (const auto& [agent, clock] : cta.exits.awaited) {
+    refuse(
+        cta.exits.known[agent] < clock,
+        "copies or tcgen05 operations on this CTA's memory that nobody here knows to be complete");
+  }
+  refuse(!cta.tensor.allocations().empty(), "tensor memory that was not freed");
   for (const auto& [agent, clock] : cta.exits.touched_from_afar) {
     refuse(cta.exits.known[agent] < clock,
-           fmt::format("nothing that orders it after what CTA {} warp {} lane {} does here",
-                       cta.block - cta.rank + agent / threads, agent % threads / kWarpThreads,
-                       agent % kWarpThreads));
+           fmt::format("nothing that orders it after what {} does here",
+                       name_of(*cta.cluster, agent)));
   }
 }
 
 }  // namespace
+
+void require_running(Thread& thread, const Cta& cta, const char* action) {
+  if (&cta == thread.cta) return;
+  refuse_exited(cta, action);
+  require_begun(thread, cta, action);
+}
 
 Cta& mapped_cta(Thread& thread, std::uint32_t address, const char* action) {
   const std::uint32_t rank = address >> kRankShift;
@@ -79,11 +105,7 @@ Cta& mapped_cta(Thread& thread, std::uint32_t address, const char* action) {
                      fmt::format("shared::cluster address {:#x} of no CTA", address));
   }
   Cta& cta = thread.cluster->cta(rank - 1);
-  if (cta.live == 0) {
-    throw FaultError(
-        FaultKind::kIllegal,
-        fmt::format("{} in the shared memory of CTA {}, which has exited", action, cta.block));
-  }
+  refuse_exited(cta, action);
   require_begun(thread, cta, action);
   cta.exits.touched_from_afar[thread.agent] = thread.clock.now;
   return cta;
@@ -92,6 +114,8 @@ Cta& mapped_cta(Thread& thread, std::uint32_t address, const char* action) {
 void leave(Thread& thread) {
   Cta& cta = *thread.cta;
   refuse(!thread.held.empty(), "wgmmas that were not waited for");
+  refuse(!thread.tensor_loads.empty(), "loads of tensor memory that were not waited for");
+  refuse(!thread.tensor_stores.empty(), "stores to tensor memory that were not waited for");
   check_bulk_stores(thread);
   note_exit(cta, thread.clock);
   if (cta.live == 1) {

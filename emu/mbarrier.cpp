@@ -15,7 +15,7 @@ void complete_if_done(Cta& cta, Mbarrier& barrier) {
   if (barrier.pending != 0 || barrier.bytes != 0) return;
   barrier.pending = barrier.expected;
   ++barrier.phase;
-  barrier.gate.set(barrier.agent, barrier.phase);
+  barrier.gate.note(barrier.agent, barrier.phase);
   barrier.gate.publish();
   cta.cluster->wake_all(barrier.waiting);
 }
@@ -87,6 +87,27 @@ void complete_bytes(Cta& cta, Mbarrier& barrier, std::uint32_t bytes) {
                      fmt::format("transaction count of mbarrier {} below its range",
                                  cta.describe(barrier.offset)));
   }
+  complete_if_done(cta, barrier);
+}
+
+void arrive_committed(Cta& cta, Mbarrier& barrier, const TensorPipe& pipe, Clock number,
+                      const SnapshotRef& known) {
+  if (barrier.pending == 0) {
+    throw FaultError(FaultKind::kIllegal,
+                     fmt::format("a commit's arrival, one more than the {} of phase {} of mbarrier "
+                                 "{}",
+                                 barrier.expected, barrier.phase, cta.describe(barrier.offset)));
+  }
+  // What the thread knew comes before its operations; what it did itself does not.
+  ThreadClock clock{known, pipe.thread->agent, 0, kNoAgent, 0};
+  if (pipe.cta == &cta) {
+    barrier.gate.release(clock);
+  } else {
+    barrier.gate.release_from_afar(clock, true);
+  }
+  barrier.gate.note(pipe.agent, number);
+  barrier.committed = barrier.phase + 1;
+  --barrier.pending;
   complete_if_done(cta, barrier);
 }
 

@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "emu/cluster.hpp"
+#include "emu/tensor_tile.hpp"
 
 namespace wgrad::emu {
 namespace {
@@ -111,6 +112,23 @@ std::uint64_t Cluster::occupy(Cta& cta, EngineSpan::Engine engine, std::uint64_t
   return free;
 }
 
+// Of what was issued last: one thing after the other, a commit when the last of them is done.
+std::uint64_t Cluster::due(const TensorPipe& pipe) {
+  const TensorWork& work = pipe.work.back();
+  const auto multiply = static_cast<std::size_t>(EngineSpan::Engine::kMultiply);
+  std::uint64_t done = std::max(pipe.cta->engine_free[multiply], now_);
+  if (work.kind == TensorWorkKind::kMultiply) {
+    const TensorTiles tiles = TensorTiles::of(work.multiplication);
+    const std::uint32_t n = tiles.instruction.n;
+    const std::uint64_t cycles = TimeModel::tcgen05_cycles(tiles.rows(), n, work.ctas);
+    for (std::uint32_t c = 0; c < work.ctas; ++c)
+      done = occupy(*ctas_[pipe.cta->rank ^ c], EngineSpan::Engine::kMultiply, cycles, n);
+  } else if (work.kind == TensorWorkKind::kCopy) {
+    done = occupy(*pipe.cta, EngineSpan::Engine::kMultiply, TimeModel::kScaleCopy, 0);
+  }
+  return done + TimeModel::kTcgen05Latency;
+}
+
 std::uint64_t Cluster::due(const Event& event) {
   using Engine = EngineSpan::Engine;
   switch (event.kind) {
@@ -128,6 +146,8 @@ std::uint64_t Cluster::due(const Event& event) {
       return occupy(cta, Engine::kMultiply, TimeModel::multiply_cycles(n), n) +
              TimeModel::kMultiplyLatency;
     }
+    case EventKind::kTensor:
+      return due(tensor_.pipes[event.index]);
     case EventKind::kStoreRead:
       return now_ + bytes_of(stores_[event.index].map) / TimeModel::kStoreReadBytes;
     case EventKind::kStoreWrite: {

@@ -8,6 +8,10 @@
 namespace wgrad::emu {
 namespace {
 
+const Cta& peer_of(const Cta& cta) {
+  return cta.cluster->cta(cta.rank ^ 1);
+}
+
 std::string reason(const Thread& thread) {
   const Cta& cta = *thread.cta;
   switch (thread.wait.kind) {
@@ -41,6 +45,15 @@ std::string reason(const Thread& thread) {
                          cta.free_registers);
     case WaitKind::kGrid:
       return "the launch before it";
+    case WaitKind::kTensorAllocation: {
+      const TensorRequest& request = cta.tensor_allocator.allocate;
+      if (thread.wait.which == 2 && !peer_of(cta).tensor_allocator.allocate.open)
+        return fmt::format("tensor memory: CTA {} of its pair to allocate too", peer_of(cta).block);
+      return fmt::format("tensor memory: {} columns, {} allocations held", request.columns.columns,
+                         cta.tensor.allocations().size());
+    }
+    case WaitKind::kTensorFree:
+      return fmt::format("tensor memory: CTA {} of its pair to free it too", peer_of(cta).block);
     case WaitKind::kNothing:
       break;
   }

@@ -19,6 +19,8 @@ const char* verb(OpKind kind) {
       return "wgmma";
     case OpKind::kCopy:
       return "copy";
+    case OpKind::kTensor:
+      return "tcgen05 operation";
   }
   return "operation";
 }

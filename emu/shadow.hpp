@@ -13,7 +13,7 @@
 
 namespace wgrad::emu {
 
-enum class OpKind : std::uint8_t { kLoad, kStore, kAdd, kWgmma, kCopy };
+enum class OpKind : std::uint8_t { kLoad, kStore, kAdd, kWgmma, kCopy, kTensor };
 
 /// An asynchronous operation: complete for those who know `agents` consecutive agents at `clock`.
 struct OpRecord {

@@ -267,7 +267,7 @@ void execute_wgmma(Warpgroup& wg) {
   if (!op.keep) std::fill_n(tile.values.begin(), kWgmmaRows * tile.n, 0.0f);
   read_a(op, *wg.cta, a);
   read_b(op, *wg.cta, b);
-  multiply(tile.values.data(), a, b, op.n, op.fp16);
+  multiply(tile.values.data(), a, b, kWgmmaRows, op.n, op.fp16);
   wg.cta->cluster->wake_all(wg.waiting);
 }
 

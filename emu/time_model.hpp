@@ -35,6 +35,18 @@ struct TimeModel {
   /// assumed).
   static constexpr std::uint64_t kMultiplyLatency = 32;
 
+  /// tcgen05.mma, 32 bytes of K: half a cycle for a column of 128 rows, or 128 bytes of operands a
+  /// cycle (a model within 8 % of measurements of a B200 by others: docs/notes, the emulated
+  /// Blackwell machine).
+  static constexpr std::uint64_t tcgen05_cycles(std::uint32_t rows, std::uint32_t n,
+                                                std::uint32_t ctas) {
+    const std::uint64_t math = rows == 64 && ctas == 2 ? n / 4 : n / 2;
+    const std::uint64_t bytes = (std::uint64_t{rows} + n / ctas) * 32;
+    return math > bytes / 128 ? math : bytes / 128;
+  }
+  static constexpr std::uint64_t kScaleCopy = 4;         // 512 bytes at 128 a cycle: assumed
+  static constexpr std::uint64_t kTcgen05Latency = 136;  // one alone to its waiter: the same source
+
   /// Operands from L2, a cycle and SM; the second where rows begin off a 128-byte line (the
   /// planner's rates, fitted to 36 measured shapes: src/kernels/sm90/cost.cpp). A multicast box
   /// costs each of its CTAs its share.
