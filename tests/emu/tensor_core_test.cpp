@@ -30,7 +30,7 @@ void multiply_sample(const WgmmaSample& s, bool fp16, float* d) {
   float a[64 * 16], b[16 * 8];
   for (int i = 0; i < 64 * 16; ++i) a[i] = value_of(s.a[i / 16][i % 16], fp16);
   for (int i = 0; i < 16 * 8; ++i) b[i] = value_of(s.b[i % 8][i / 8], fp16);
-  multiply(d, a, b, 8, fp16);
+  multiply(d, a, b, kWgmmaRows, 8, fp16);
 }
 
 struct Tile {
@@ -96,7 +96,7 @@ float sum(std::initializer_list<float> values, float c) {
   std::copy(values.begin(), values.end(), a);
   for (float& one : b) one = 1.0F;
   d[0] = c;
-  multiply(d, a, b, 8, false);
+  multiply(d, a, b, kWgmmaRows, 8, false);
   return d[0];
 }
 
