@@ -79,9 +79,10 @@ std::string History::describe(const Access& access) const {
                        thread / 32, thread % 32);
   }
   const OpRecord& op = ops[access.who & ~kAsync];
-  return fmt::format("{} #{} of CTA {} warp {} lane {}{}", verb(op.kind), access.who & ~kAsync,
-                     op.cta, op.thread / 32, op.thread % 32,
-                     op.clock == 0 ? " (still in flight)" : "");
+  // tcgen05's are numbered as in reports of tensor memory: its thread's first, second, ..
+  const std::uint32_t number = op.kind == OpKind::kTensor ? op.clock : access.who & ~kAsync;
+  return fmt::format("{} #{} of CTA {} warp {} lane {}{}", verb(op.kind), number, op.cta,
+                     op.thread / 32, op.thread % 32, op.clock == 0 ? " (still in flight)" : "");
 }
 
 void Shadow::raise(FaultKind kind, const std::string& message, std::uint32_t granule) const {

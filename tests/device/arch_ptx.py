@@ -228,6 +228,11 @@ def compiler_gives(entries):
     return [given[entry] for entry in entries]
 
 
+def assemble(entries, arch):
+    """Compiles the entries to machine code of `arch`; ValueError with the assembler's words where one does not."""
+    compiled(arch, PRELUDE + "".join(entry.kernel(f"entry{i}_") for i, entry in enumerate(entries)))
+
+
 def main():
     entries = read_table(TABLE.read_text())
     if sys.argv[1:] == ["--missing"]:

@@ -69,3 +69,11 @@ def test_every_function_gives_the_ptx_of_the_table(given):
     wrong = [f"{entry.line}\n  given:  {lines}\n  wanted: {entry.ptx}"
              for entry, lines in zip(ENTRIES, given) if lines != entry.ptx]
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("arch", ["sm_100a", "sm_103a"])
+def test_every_function_assembles_for_blackwell(given, arch):
+    """The assembler knows the forms of its architecture; wgmma exists on SM 9.0 alone."""
+    entries = [entry for entry in ENTRIES if "wgmma_" not in entry.body or "wgmma_pin" in entry.body]
+    assert len(entries) > 100 and any("tcgen05.mma" in line for entry in entries for line in entry.ptx)
+    arch_ptx.assemble(entries, arch)

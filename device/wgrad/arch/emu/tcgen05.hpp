@@ -24,7 +24,7 @@ WGRAD_DEVICE void tensor_memory_free(u32 address, u32 columns) {
 
 template <u32 kCount>
 WGRAD_DEVICE void tensor_memory_load(float (&values)[kCount], u32 address) {
-  static_assert(kCount == 32 || kCount == 64 || kCount == 128);
+  static_assert(kCount == 16 || kCount == 32 || kCount == 64 || kCount == 128);
   emu::tensor_memory_load(emu::LaneShape::k32x32b, values, kCount, address);
 }
 template <u32 kCount>

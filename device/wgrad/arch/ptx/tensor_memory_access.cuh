@@ -11,6 +11,8 @@ namespace wgrad::device::arch {
 #define WGRAD_AT_4(c, i) c(v[i]), c(v[i + 1]), c(v[i + 2]), c(v[i + 3])
 #define WGRAD_AT_16(c, i) \
   WGRAD_AT_4(c, i), WGRAD_AT_4(c, i + 4), WGRAD_AT_4(c, i + 8), WGRAD_AT_4(c, i + 12)
+#define WGRAD_LIST_16 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
+#define WGRAD_VALUES_16(c) WGRAD_AT_16(c, 0)
 #define WGRAD_VALUES_32(c) WGRAD_AT_16(c, 0), WGRAD_AT_16(c, 16)
 #define WGRAD_VALUES_64(c) WGRAD_VALUES_32(c), WGRAD_AT_16(c, 32), WGRAD_AT_16(c, 48)
 #define WGRAD_VALUES_128(c)                                                       \
@@ -28,6 +30,7 @@ namespace wgrad::device::arch {
   }
 
 // Thread t, register k: lane t, column k.
+WGRAD_TENSOR_MEMORY_LOAD(tensor_memory_load, "32x32b", 16, 16)
 WGRAD_TENSOR_MEMORY_LOAD(tensor_memory_load, "32x32b", 32, 32)
 WGRAD_TENSOR_MEMORY_LOAD(tensor_memory_load, "32x32b", 64, 64)
 WGRAD_TENSOR_MEMORY_LOAD(tensor_memory_load, "32x32b", 128, 128)
@@ -51,6 +54,8 @@ WGRAD_DEVICE void tensor_memory_store(u32 address, const float (&v)[32]) {
 #undef WGRAD_VALUES_128
 #undef WGRAD_VALUES_64
 #undef WGRAD_VALUES_32
+#undef WGRAD_VALUES_16
+#undef WGRAD_LIST_16
 #undef WGRAD_AT_16
 #undef WGRAD_AT_4
 
