@@ -7,11 +7,12 @@ from typing import Any
 
 import torch
 
-from .._refusals import refuse, shown
+from .._refusals import shown
+from ._tracing import refuse
 
 _COMPUTED = (torch.bfloat16, torch.float16)
 _WEIGHTS = (torch.bfloat16, torch.float16, torch.float32)
-_MULTIPLE = 8  # rows of 16 bytes
+MULTIPLE = 8  # of M and N: rows of 16 bytes
 
 
 def autocast_to(device_type: str) -> torch.dtype | None:
@@ -68,9 +69,11 @@ def _check_weights(weights: Sequence[torch.Tensor], x: torch.Tensor, stacked: bo
     if first.dtype not in _WEIGHTS if cast else first.dtype != x.dtype:
         need = f"{x.dtype}, as x is; torch.autocast computes with another"
         raise refuse("weight", str(first.dtype), need)
-    if 0 in first.shape or first.shape[-1] % _MULTIPLE or first.shape[-2] % _MULTIPLE:
+    if stacked and first.shape[0] == 0:
+        raise refuse("weight", f"of shape {tuple(first.shape)}", "of one expert or more")
+    if 0 in first.shape or first.shape[-1] % MULTIPLE or first.shape[-2] % MULTIPLE:
         raise refuse(
-            "weight", f"of shape {tuple(first.shape)}", f"of M and N that are multiples of {_MULTIPLE}"
+            "weight", f"of shape {tuple(first.shape)}", f"of M and N that are multiples of {MULTIPLE}"
         )
     if x.shape[1] != first.shape[-2]:
         raise refuse("x", f"{x.shape[1]} wide", f"as wide as the weight is high, {first.shape[-2]}")

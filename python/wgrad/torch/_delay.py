@@ -30,6 +30,11 @@ class Job:
     sm_limit: int | None
     ready: Any = None  #: the CUDA event after which the operands are there
 
+    @property
+    def wanted(self) -> list[bool]:
+        """Of each weight, whether its parameter is to get a gradient."""
+        return [weight.requires_grad for weight in self.weights]
+
 
 class DelayedGradients:
     """A queue of weight gradients that backward passes leave behind, in their order.
@@ -83,7 +88,9 @@ class DelayedGradients:
         if side is not None:
             for tensor in (job.x, job.dy, job.offsets, *written):
                 tensor.record_stream(side)
-        for owner in job.owners:
+        for owner, wanted in zip(job.owners, job.wanted):
+            if not wanted:
+                continue
             if job.buffers:
                 _stand_in(owner)
                 _main_grad.mark_added(owner)
@@ -99,16 +106,21 @@ def _stand_in(owner: torch.Tensor) -> None:
 
 
 def _deliver(job: Job) -> Sequence[torch.Tensor]:
-    """Computes into main_grad or grad; the tensors that were written."""
+    """Computes into main_grad or grad; the tensors that were written. Raises RuntimeError for a
+    parameter whose memory is gone, as FSDP frees that of a gathered one."""
+    if any(o.numel() > 0 and o.untyped_storage().nbytes() == 0 for o in job.owners):
+        raise _core.RuntimeError(
+            "wgrad: the memory of a parameter was freed since the backward pass; it must be there "
+            "until backward_dw(), or delay be off: FSDP divides gradients when a backward pass ends"
+        )
     if job.buffers:
         outs, accumulate = job.buffers, _main_grad.accumulates(job.owners, job.is_first_microbatch)
-    elif all(owner.grad is None for owner in job.owners):
+    elif all(o.grad is None for o, wanted in zip(job.owners, job.wanted) if wanted):
         return _new_grads(job)
     else:
         outs, accumulate = _grads(job), True
-    compute_into(
-        job.x, job.dy, job.offsets, outs, accumulate, job.transposed, job.sm_limit
-    )
+    outs = _main_grad.outputs(outs, job.wanted)
+    compute_into(job.x, job.dy, job.offsets, outs, accumulate, job.sm_limit)
     return outs
 
 
@@ -119,17 +131,20 @@ def _new_grads(job: Job) -> Sequence[torch.Tensor]:
     stacked = job.weights[0].ndim == 3
     parts = [gradient] if stacked else gradient.unbind(0)
     for weight, owner, part in zip(job.weights, job.owners, parts):
-        owner.grad = _main_grad.as_owner(part, weight, owner)
+        if weight.requires_grad:
+            owner.grad = _main_grad.as_owner(part, weight, owner)
     return [gradient]
 
 
 def _grads(job: Job) -> Sequence[torch.Tensor]:
-    """grad of every parameter, in its weight's orientation; zeros where there was none."""
+    """grad of every parameter, in its weight's orientation; zeros where there was none. That of a
+    frozen one is not written."""
     grads = []
     for weight, owner in zip(job.weights, job.owners):
-        if owner.grad is None:
-            owner.grad = torch.zeros_like(owner)
-        grads.append(_main_grad.as_weight(owner.grad, weight, owner))
+        grad = torch.zeros_like(owner) if owner.grad is None else owner.grad
+        if weight.requires_grad:
+            owner.grad = grad
+        grads.append(_main_grad.as_weight(grad, weight, owner))
     return grads
 
 

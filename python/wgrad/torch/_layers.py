@@ -8,10 +8,14 @@ from typing import Any
 
 import torch
 
-from .._refusals import refuse
+from .. import _core
+from .._checks import whole
+from .._refusals import shown
+from ._checks import MULTIPLE
 from ._delay import DelayedGradients
 from ._linear import grouped_linear
 from ._matmul import Matmul
+from ._tracing import refuse
 
 
 class GroupedLinear(torch.nn.Module):
@@ -47,10 +51,11 @@ class GroupedLinear(torch.nn.Module):
         sm_limit: int | None = None,
     ) -> None:
         super().__init__()
-        for name, value in (("num_experts", num_experts), ("in_features", in_features),
-                            ("out_features", out_features)):
-            if value < 1:
-                raise refuse(name, str(value), "1 or more")
+        _check_extent("num_experts", num_experts, 1)
+        _check_extent("in_features", in_features, MULTIPLE)
+        _check_extent("out_features", out_features, MULTIPLE)
+        if not isinstance(delay, (bool, DelayedGradients)):
+            raise refuse("delay", shown(delay), "True, False or a DelayedGradients")
         self.num_experts, self.in_features, self.out_features = num_experts, in_features, out_features
         self.transposed, self.separate = transposed, separate
         self.matmul, self.sm_limit = matmul, sm_limit
@@ -87,7 +92,15 @@ class GroupedLinear(torch.nn.Module):
     def forward(
         self, x: torch.Tensor, offsets: torch.Tensor, is_first_microbatch: bool | None = None
     ) -> torch.Tensor:
-        """(T, in_features) to (T, out_features); is_first_microbatch=True overwrites main_grad."""
+        """(T, in_features) to (T, out_features); is_first_microbatch=True overwrites main_grad.
+
+        Raises what grouped_linear does; RuntimeError for delay where FSDP holds the parameters.
+        """
+        if self.delayed is not None and getattr(self, "_is_fsdp_managed_module", False):
+            raise _core.RuntimeError(
+                "wgrad: delay is given and FSDP holds the layer's parameters; it must be off, or they "
+                "be among its ignored_params: FSDP divides gradients when a backward pass ends"
+            )
         parameters = self.weights()
         turned = [p.transpose(-2, -1) if self.transposed else p for p in parameters]
         return grouped_linear(
@@ -189,3 +202,10 @@ def _main_grads(
     if not found:
         return None
     return [grad.transpose(-2, -1) for grad in found] if transposed else found
+
+
+def _check_extent(name: str, value: Any, multiple: int) -> None:
+    number = whole(value)
+    if number is None or number < 1 or number % multiple:
+        need = "1 or more" if multiple == 1 else f"a multiple of {multiple}, {multiple} or more"
+        raise refuse(name, shown(value), need)

@@ -8,12 +8,13 @@ from typing import Any
 import torch
 
 from .. import _core
-from .._refusals import refuse
+from .._refusals import shown
 from . import _main_grad, _operators
+from ._asked import Asked, asked_for
 from ._checks import autocast_to, check_layer
 from ._delay import DelayedGradients, Job, require_leaves
 from ._matmul import Matmul, bias_rows, grouped_matmul
-from ._tracing import is_recorded
+from ._tracing import is_recorded, is_transformed, refuse
 from ._weight_gradient import bias_gradient, compute, compute_into, in_rows, stack
 
 del _operators
@@ -63,15 +64,21 @@ def grouped_linear(
 
     Raises:
         ValueError: a bad argument, by name, before anything is computed.
-        RuntimeError: delay while a graph is recorded, or with a weight that is no parameter. Second
-            derivatives raise in the backward pass that needs them.
+        RuntimeError: a transform of torch.func; delay while a graph is recorded, or with a weight
+            that is no parameter. Second derivatives raise in the backward pass that needs them.
     """
     weights = [weight] if isinstance(weight, torch.Tensor) else list(weight)
     cast = autocast_to(x.device.type) if isinstance(x, torch.Tensor) else None
     if cast is not None:
         x = x.to(cast)
+    if is_transformed():
+        raise _core.RuntimeError(
+            "wgrad: grouped_linear is called under torch.func (grad, vjp, jvp, vmap), which cannot take "
+            "it apart; it must be differentiated by backward() or torch.autograd.grad"
+        )
     recorded = is_recorded(x, *weights)
     check_layer(x, weights, offsets, isinstance(weight, torch.Tensor), sm_limit, recorded)
+    _check_choices(is_first_microbatch, matmul, delay, owners, len(weights))
     transposed = weights[0].stride(-1) != 1 and weights[0].stride(-2) == 1
     given = [main_grad] if isinstance(main_grad, torch.Tensor) else list(main_grad or ())
     owners = list(owners) if owners else [_main_grad.owner_of(weight) for weight in weights]
@@ -94,6 +101,19 @@ def grouped_linear(
     return y
 
 
+def _check_choices(
+    is_first_microbatch: Any, matmul: Any, delay: Any, owners: Any, count: int
+) -> None:
+    if is_first_microbatch not in (None, True, False):
+        raise refuse("is_first_microbatch", shown(is_first_microbatch), "True, False or None")
+    if matmul is not None and not callable(matmul):
+        raise refuse("matmul", shown(matmul), "a function (x, weight, offsets), or None")
+    if delay is not None and not isinstance(delay, DelayedGradients):
+        raise refuse("delay", shown(delay), "a DelayedGradients, or None")
+    if owners is not None and len(owners) not in (0, count):
+        raise refuse("owners", f"{len(owners)} tensors", f"{count}, as the weights are")
+
+
 def _buffers(
     weights: Sequence[torch.Tensor], owners: Sequence[torch.Tensor], given: Sequence[torch.Tensor]
 ) -> list[torch.Tensor]:
@@ -109,6 +129,8 @@ def _buffers(
     buffers = [buffer for buffer in found if buffer is not None]
     if buffers and len(buffers) != len(weights):
         raise refuse("main_grad", f"of {len(buffers)} weights", f"of all {len(weights)}, or of none")
+    if len({_main_grad.is_turned(buffer) for buffer in buffers}) > 1:
+        raise refuse("main_grad", "in part transposed", "of one orientation for all weights")
     return buffers
 
 
@@ -179,13 +201,16 @@ def _gradients(ctx: Any, dy: torch.Tensor) -> tuple[Any, ...]:
     if weight is not None:
         dx = _product(ctx.matmul, dy, weight.transpose(-2, -1), offsets)
     of_weights: Sequence[Any] = (None,) * ctx.count
-    if x is not None:
-        of_weights = _weight_gradients(ctx, x, dy, offsets)
+    asked = Asked.ACCUMULATED
+    if x is not None and ctx.delay is None and not is_recorded(dy):
+        asked = asked_for(ctx, ctx.count)
+    if x is not None and asked is not Asked.NOT:
+        of_weights = _weight_gradients(ctx, x, dy, offsets, asked)
     return (dx, *(None,) * 8, *of_weights, *(None,) * len(ctx.buffers))
 
 
 def _weight_gradients(
-    ctx: Any, x: torch.Tensor, dy: torch.Tensor, offsets: torch.Tensor
+    ctx: Any, x: torch.Tensor, dy: torch.Tensor, offsets: torch.Tensor, asked: Asked
 ) -> Sequence[torch.Tensor | None]:
     if ctx.delay is not None:
         ctx.delay.put(
@@ -193,13 +218,18 @@ def _weight_gradients(
                 ctx.is_first_microbatch, ctx.sm_limit)
         )
         return [None] * len(ctx.weights)
-    if ctx.buffers:
-        compute_into(
-            x, dy, offsets, ctx.buffers, _accumulates(ctx), ctx.transposed, ctx.sm_limit
-        )
+    if ctx.buffers and asked is Asked.ACCUMULATED:
+        outs = _main_grad.outputs(ctx.buffers, _wanted(ctx))
+        compute_into(x, dy, offsets, outs, _accumulates(ctx), ctx.sm_limit)
         return _placeholders(ctx)
     gradient = compute(x, dy, offsets, ctx.weight_dtype, ctx.transposed, ctx.sm_limit)
     return [gradient] if len(ctx.weight_shape) == 3 else gradient.unbind(0)
+
+
+def _wanted(ctx: Any) -> Sequence[bool]:
+    """Of each weight, whether it is to get a gradient."""
+    wanted: Sequence[bool] = ctx.needs_input_grad[9 : 9 + ctx.count]
+    return wanted
 
 
 def _accumulates(ctx: Any) -> bool:
@@ -215,7 +245,10 @@ def _placeholders(ctx: Any) -> Sequence[torch.Tensor | None]:
     else:
         kind, owners = "", ctx.note
     found: list[torch.Tensor | None] = []
-    for buffer, owner in zip(ctx.buffers, owners):
+    for buffer, owner, wanted in zip(ctx.buffers, owners, _wanted(ctx)):
+        if not wanted:
+            found.append(None)
+            continue
         if owner is not None:
             kind = _main_grad.kind_of_grad(owner)
             _main_grad.mark_added(owner)
@@ -233,6 +266,8 @@ def _once(gradients: tuple[Any, ...]) -> tuple[Any, ...]:
 def _add_bias(
     y: torch.Tensor, bias: Any, offsets: torch.Tensor, weights: Sequence[torch.Tensor], one: bool
 ) -> torch.Tensor:
+    if not isinstance(bias, (torch.Tensor, Sequence, torch.nn.ParameterList)):
+        raise refuse("bias", shown(bias), "a tensor (E, N), or a list of E vectors (N,)")
     rows = bias if isinstance(bias, torch.Tensor) else torch.stack(list(bias))
     experts, n = weights[0].shape[0] if one else len(weights), weights[0].shape[-1]
     if rows.shape != (experts, n):

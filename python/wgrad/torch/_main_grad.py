@@ -13,10 +13,11 @@ from collections.abc import Sequence
 
 import torch
 
-from .._refusals import refuse
+from ._tracing import is_recorded, refuse
 
 _FLAG = "grad_added_to_main_grad"
 _DTYPES = (torch.float32, torch.bfloat16, torch.float16)
+_ROW_BYTES = 16  # to which an output's rows are aligned
 
 
 def owner_of(weight: torch.Tensor) -> torch.Tensor:
@@ -32,7 +33,7 @@ def buffer_of(
 ) -> torch.Tensor | None:
     """The main_grad of a weight, in the weight's own orientation; None: it has none.
 
-    Raises ValueError for a buffer of another shape, dtype or device.
+    Raises ValueError for a buffer of another shape, dtype or device, or whose rows lie badly.
     """
     buffer = given if given is not None else getattr(owner, "main_grad", None)
     if buffer is None:
@@ -46,7 +47,35 @@ def buffer_of(
         raise refuse(argument, str(buffer.dtype), "float32, bfloat16 or float16")
     if buffer.device != weight.device:
         raise refuse(argument, f"on {buffer.device}", f"on {weight.device}, as the weight is")
+    _check_rows(buffer, argument)
     return buffer
+
+
+def _check_rows(buffer: torch.Tensor, argument: str) -> None:
+    """Rows or columns are contiguous, apart, and begin at multiples of 16 bytes."""
+    *experts, down, right = buffer.stride()
+    m, n = buffer.shape[-2:]
+    step, pitch, length = (down, right, m) if is_turned(buffer) else (right, down, n)
+    if step != 1 or pitch < length or (buffer.shape[0] > 1 and 0 in experts):
+        need = "of contiguous rows that lie apart, or a transpose(-2, -1) of such"
+        raise refuse(argument, f"strided by {tuple(buffer.stride())}", need)
+    size = buffer.element_size()
+    places = [size * each for each in (pitch, *experts)]
+    if not is_recorded(buffer):
+        places.append(buffer.data_ptr())
+    if any(place % _ROW_BYTES for place in places):
+        got = f"strided by {tuple(buffer.stride())} from byte {size * buffer.storage_offset()} on"
+        raise refuse(argument, got, f"of rows that begin at multiples of {_ROW_BYTES} bytes")
+
+
+def is_turned(buffer: torch.Tensor) -> bool:
+    """Whether a buffer (.., M, N) is the transpose of one whose rows are contiguous."""
+    return buffer.stride(-1) != 1 and buffer.stride(-2) == 1
+
+
+def outputs(buffers: Sequence[torch.Tensor], wanted: Sequence[bool]) -> list[torch.Tensor]:
+    """The buffers to write; in the place of those whose weights are frozen, memory of no meaning."""
+    return [b if there else torch.empty_like(b) for b, there in zip(buffers, wanted)]
 
 
 def as_weight(

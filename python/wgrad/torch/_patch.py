@@ -8,9 +8,8 @@ from typing import Any
 
 import torch
 
-from .._refusals import refuse
 from ._linear import grouped_linear
-from ._tracing import is_recorded
+from ._tracing import is_recorded, is_transformed, refuse
 from ._weight_gradient import compute, in_rows
 
 _COMPUTED = (torch.bfloat16, torch.float16)
@@ -110,6 +109,8 @@ def patch_torch_grouped_mm() -> GroupedMmPatch:
 
 def _why_not(a: Any, b: Any, offs: Any, bias: Any, out_dtype: Any) -> str:
     """Why wgrad does not step in; "" where it does."""
+    if is_transformed():
+        return "torch.func transforms the call"
     tensors = (a, b, offs)
     if not all(isinstance(t, torch.Tensor) and not hasattr(t, "to_local") for t in tensors):
         return "an operand or the offsets are no plain tensor"

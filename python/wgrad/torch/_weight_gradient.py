@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import torch
 
 from ..natural import grouped_wgrad
+from ._main_grad import is_turned
 from ._tracing import is_recorded
 
 _ROW_BYTES = 16  # to which wgrad and torch's grouped matmul align rows
@@ -35,12 +36,13 @@ def compute_into(
     offsets: torch.Tensor,
     outs: Sequence[torch.Tensor],
     accumulate: bool,
-    transposed: bool,
     sm_limit: int | None,
 ) -> None:
-    """Into one (E, M, N) tensor, or E tensors (M, N); `transposed`: views of packed (N, M)."""
-    a, b = (dy, x) if transposed else (x, dy)
-    if transposed:
+    """Into one (E, M, N) tensor, or E tensors (M, N) that lie alike; each may be the transpose of
+    one whose rows are contiguous."""
+    turned = is_turned(outs[0])
+    a, b = (dy, x) if turned else (x, dy)
+    if turned:
         outs = [out.transpose(-2, -1) for out in outs]
     if is_recorded(x, dy):
         if outs[0].ndim == 3:

@@ -164,6 +164,17 @@ def test_inductor_computes_the_same():
     assert torch.equal(main_grad(layer).double(), want) and counter.frame_count == 1
 
 
+def test_bad_input_is_refused_in_words_in_a_graph():
+    case = make()
+    bad = case.offsets.long()
+    compiled = torch.compile(layer_of(case), fullgraph=True, backend="aot_eager")
+    with pytest.raises(Exception, match="offsets is torch.int64; it must be int32"):
+        compiled(case.x, bad)
+    torch._dynamo.reset()
+    with pytest.raises(ValueError, match="offsets is torch.int64; it must be int32"):
+        torch.compile(layer_of(case), backend="aot_eager")(case.x, bad)
+
+
 def test_a_queue_is_refused_in_a_graph():
     case = make()
     fast, _ = compiled(layer_of(case, delay=True))

@@ -131,3 +131,17 @@ def test_views_of_a_parameter_can_wait(there):
         queue.backward_dw()
         assert parameter.grad.shape == parameter.shape
         assert torch.equal(view(parameter.grad).double(), case.weight_gradient())
+
+
+def test_parameters_that_fsdp_holds_cannot_wait():
+    """FSDP2 marks the modules whose parameters it gathers, and frees them after a backward pass."""
+    layer = layer_of(make(), delay=True)
+    layer._is_fsdp_managed_module = True
+    with pytest.raises(RuntimeError, match="delay is given and FSDP holds the layer's parameters"):
+        make().run(layer)
+    weight = make().weight.clone().requires_grad_()
+    queue = layers.DelayedGradients()
+    make().run(lambda x, o: layers.grouped_linear(x, weight, o, delay=queue))
+    weight.untyped_storage().resize_(0)
+    with pytest.raises(RuntimeError, match="the memory of a parameter was freed since the backward"):
+        queue.backward_dw()

@@ -56,6 +56,9 @@ REFUSED = {
     "weights that differ": (
         other(weight=[CASE.weight[0], CASE.weight[1][:, :16], CASE.weight[2]]),
         r"weight is \(16, 16\) torch.bfloat16; it must be \(16, 32\) torch.bfloat16, as the first"),
+    "no expert": (
+        other(weight=CASE.weight[:0], offsets=CASE.offsets[:0]),
+        r"weight is of shape \(0, 16, 32\); it must be of one expert or more"),
     "an odd width": (
         other(weight=torch.zeros(3, 16, 12, dtype=torch.bfloat16)), "multiples of 8"),
     "a strided weight": (
@@ -73,11 +76,29 @@ REFUSED = {
         "main_grad is torch.float64; it must be float32, bfloat16 or float16"),
     "main_grad elsewhere": (
         with_main_grad(torch.zeros(3, 16, 32, device=META)), "main_grad is on meta"),
+    "main_grad whose rows share memory": (
+        with_main_grad(torch.zeros(1, 16, 32).expand(3, 16, 32)),
+        r"main_grad is strided by \(0, 32, 1\); it must be of contiguous rows that lie apart"),
+    "main_grad of every second column": (
+        with_main_grad(torch.zeros(3, 16, 64)[:, :, ::2]), "main_grad is strided by"),
+    "main_grad at an odd place": (
+        with_main_grad(torch.zeros(3, 16, 36)[:, :, 1:33]),
+        "main_grad is strided by .* from byte 4 on; it must be of rows that begin at multiples of 16"),
+    "main_grads that lie differently": (
+        other(weight=list(CASE.weight.clone().requires_grad_().unbind(0)),
+              main_grad=[torch.zeros(16, 32)] * 2 + [torch.zeros(32, 16).t()]),
+        "main_grad is in part transposed; it must be of one orientation for all weights"),
     "main_grad of a slice": (view_with_main_grad(), "weight is a view of a parameter"),
     "a bias of another shape": (
         other(bias=CASE.weight[0]), r"bias is of shape \(16, 32\); it must be of shape \(3, 32\)"),
     "a bias of integers": (
         other(bias=torch.zeros(3, 32, dtype=torch.int32)), "bias is torch.int32"),
+    "a bias that is no tensor": (other(bias=True), "bias is True; it must be a tensor"),
+    "a matmul that is none": (other(matmul=3), "matmul is 3; it must be a function"),
+    "a delay that is no queue": (other(delay=True), "delay is True; it must be a DelayedGradients"),
+    "owners of other weights": (other(owners=[CASE.weight] * 2), "owners is 2 tensors; it must be 1"),
+    "a first micro-batch in words": (
+        other(is_first_microbatch="yes"), "is_first_microbatch is 'yes'; it must be True, False or None"),
     "a limit on a CPU": (other(sm_limit=4), "sm_limit is 4; it must be None: x is on a CPU"),
 }
 
@@ -89,7 +110,7 @@ def test_refused_by_name(what):
     def matmul(*_):
         raise AssertionError("computed before the refusal")
 
-    if "bias" not in arguments:
+    if not {"bias", "matmul"} & arguments.keys():
         arguments = {**arguments, "matmul": matmul}
     with pytest.raises(wgrad.ValueError, match=text):
         layers.grouped_linear(**arguments)
@@ -105,10 +126,16 @@ def test_main_grads_of_some_weights_only():
 
 
 def test_a_layer_of_nothing():
-    for name, shape in (("num_experts", (0, 8, 8)), ("in_features", (1, 0, 8)),
-                        ("out_features", (1, 8, -8))):
-        with pytest.raises(ValueError, match=f"{name} is {min(shape)}; it must be 1 or more"):
+    for name, shape, need in (("num_experts", (0, 8, 8), "1 or more"),
+                              ("num_experts", (2.5, 8, 8), "1 or more"),
+                              ("in_features", (1, 0, 8), "a multiple of 8, 8 or more"),
+                              ("out_features", (1, 8, -8), "a multiple of 8, 8 or more")):
+        with pytest.raises(ValueError, match=f"{name} is {min(shape, key=float)}; it must be {need}"):
             layers.GroupedLinear(*shape)
+    with pytest.raises(ValueError, match="out_features is 12; it must be a multiple of 8"):
+        layers.GroupedLinear(1, 8, 12)
+    with pytest.raises(ValueError, match="delay is 'later'; it must be True, False or"):
+        layers.GroupedLinear(1, 8, 8, delay="later")
 
 
 def test_f119_tensors_whose_memory_was_freed():

@@ -99,6 +99,14 @@ def test_what_it_leaves_to_torch_is_counted_by_reason(patch):
     assert not patch.taken and "left 1 times: the dtypes are not" in str(patch)
 
 
+def test_torch_func_is_left_to_torch(patch):
+    case = make()
+    loss = lambda w: (torch._grouped_mm(case.x, w, offs=case.offsets).float() * case.dy.float()).sum()
+    got = torch.func.grad(loss)(case.weight)
+    assert torch.equal(got.double(), case.weight_gradient())
+    assert patch.left == {"torch.func transforms the call": 1}
+
+
 def test_torchs_own_errors_stay_torchs(patch):
     case = make()
     with pytest.raises(RuntimeError) as ours:
