@@ -4,6 +4,7 @@
 #include <nanobind/stl/string_view.h>
 
 #include "bindings.hpp"
+#include "call/statement.hpp"
 #include "request.hpp"
 #include "states.hpp"
 #include "unlocked.hpp"
@@ -47,6 +48,16 @@ nb::bytes as_bytes(const std::string& key) {
   return nb::bytes(key.data(), key.size());
 }
 
+/// By name, for whom the problem alone is too little.
+nb::dict by_name(const call::Contract& contract) {
+  nb::dict values;
+  for (const auto& [name, value] : call::values_of(contract)) {
+    const nb::str key(name.data(), name.size());
+    std::visit([&](const auto& held) { values[key] = held; }, value);
+  }
+  return values;
+}
+
 nb::list other_keys_of(const Request& request) {
   nb::list keys;
   for (const std::string& key : call::other_keys(request.call())) keys.append(as_bytes(key));
@@ -77,6 +88,9 @@ void bind_contract(nb::module_& module) {
           .def_prop_ro(
               "problem", [](const Described& d) { return d.contract.problem; },
               "the Problem, with this call's T")
+          .def_prop_ro(
+              "values", [](const Described& d) { return by_name(d.contract); },
+              "problem and preparation, field by field: bool, int or str")
           .def_prop_ro(
               "wgrad_shape", [](const Described& d) { return wgrad_shape(d.contract.problem); },
               "(E, M, N)")

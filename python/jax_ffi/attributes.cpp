@@ -3,8 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "call/element.hpp"
-#include "call/spelling.hpp"
+#include "call/statement.hpp"
 #include "wgrad/errors.hpp"
 
 namespace wgrad::jax {
@@ -20,70 +19,28 @@ T get(const Dictionary& attributes, std::string_view name) {
                    " is missing or of another type: " + value.error().message());
 }
 
-std::string_view text(const Dictionary& attributes, const char* name) {
-  return get<std::string_view>(attributes, name);
-}
+struct Fill {
+  const Dictionary& attributes;
+  std::string_view name;
 
-DType dtype(const Dictionary& attributes, const char* name) {
-  return call::dtype_named(text(attributes, name), name);
-}
-
-Major major(const Dictionary& attributes, const char* name) {
-  return call::major_named(text(attributes, name), name);
-}
-
-int small(const Dictionary& attributes, std::string_view name) {
-  return static_cast<int>(get<std::int64_t>(attributes, name));
-}
-
-std::optional<ScaleSpec> read_scales(const Dictionary& attributes) {
-  if (text(attributes, "scale_dtype").empty()) return std::nullopt;
-  ScaleSpec scales;
-  scales.dtype = dtype(attributes, "scale_dtype");
-  scales.vec_size = small(attributes, "sf_vec_size");
-  scales.layout = call::scale_layout_named(text(attributes, "scale_layout"));
-  scales.global_scale = get<bool>(attributes, "global_scale");
-  return scales;
-}
-
-Problem read_problem(const Dictionary& attributes) {
-  Problem p;
-  p.experts = get<std::int64_t>(attributes, "experts");
-  p.m = get<std::int64_t>(attributes, "m");
-  p.n = get<std::int64_t>(attributes, "n");
-  p.tokens = get<std::int64_t>(attributes, "tokens");
-  p.a_dtype = dtype(attributes, "a_dtype");
-  p.b_dtype = dtype(attributes, "b_dtype");
-  p.a_major = major(attributes, "a_major");
-  p.b_major = major(attributes, "b_major");
-  p.input_order = call::input_order_named(text(attributes, "input_order"));
-  p.scales = read_scales(attributes);
-  p.wgrad_dtype = dtype(attributes, "wgrad_dtype");
-  p.output_mode = call::output_mode_named(text(attributes, "output_mode"));
-  p.accumulate = get<bool>(attributes, "accumulate");
-  p.tiling = {small(attributes, "tile_m"), small(attributes, "tile_n"),
-              small(attributes, "cluster_m"), small(attributes, "cluster_n")};
-  return p;
-}
+  void operator()(bool& flag) const { flag = get<bool>(attributes, name); }
+  void operator()(std::int64_t& number) const { number = get<std::int64_t>(attributes, name); }
+  void operator()(std::string& text) const { text = get<std::string_view>(attributes, name); }
+};
 
 }  // namespace
 
-Statement read_statement(const Dictionary& attributes) {
-  Statement statement;
-  statement.problem = read_problem(attributes);
-  statement.options.backend = text(attributes, "backend");
-  statement.options.validate_device_data = get<bool>(attributes, "validate_device_data");
-  statement.sm_limit = small(attributes, "sm_limit");
-  return statement;
+call::Contract read_contract(const Dictionary& attributes, const call::Place& place) {
+  call::Contract contract =
+      call::contract_of_values([&](std::string_view name, call::Value& value) {
+        std::visit(Fill{attributes, name}, value);
+      });
+  contract.place = place;
+  return contract;
 }
 
 std::string_view key_of(const Dictionary& attributes) {
-  return text(attributes, "key");
-}
-
-DeviceSpec limited(DeviceSpec device, const Statement& statement) {
-  device.sm_limit = statement.sm_limit;
-  return device;
+  return get<std::string_view>(attributes, "key");
 }
 
 }  // namespace wgrad::jax

@@ -2,6 +2,7 @@
 
 #include <exception>
 
+#include "attributes.hpp"
 #include "buffers.hpp"
 #include "operators.hpp"
 #include "wgrad/errors.hpp"
@@ -28,11 +29,13 @@ ffi::Error guarded(const Work& work) {
 
 void run(const ffi::Dictionary& attributes, const call::Place& place, void* stream,
          ffi::RemainingArgs arguments, ffi::RemainingRets results) {
-  const Executable executable = operators().get(attributes, place);
-  Operands operands = read_buffers(executable.problem(), arguments, results);
-  operands.stream = stream;
-  operands.device = place.ordinal;
-  executable.run(operands);
+  const auto op = operators().get(attributes, place);
+  call::Call call;
+  call.problem = op->contract().problem;
+  call.operands = read_buffers(call.problem, arguments, results);
+  call.operands.stream = stream;
+  call.operands.device = place.ordinal;
+  op->run(call);
 }
 
 ffi::Error instantiate_on_cpu(ffi::Dictionary attributes) {
@@ -47,10 +50,10 @@ ffi::Error execute_on_cpu(ffi::RemainingArgs arguments, ffi::RemainingRets resul
 /// Which device will execute is not known yet, so none is touched: a context takes memory of it.
 ffi::Error instantiate_on_cuda(ffi::Dictionary attributes) {
   return guarded([&] {
-    const Statement statement = read_statement(attributes);
-    const DeviceSpec device = limited(cuda_device(0), statement);
-    throw_if_unsupported(check_support(statement.problem, device, statement.options.backend));
-    precompile({&statement.problem, 1}, device);
+    const call::Contract contract = read_contract(attributes, {DeviceKind::kCuda, 0});
+    const DeviceSpec device = call::device_of(contract);
+    throw_if_unsupported(check_support(contract.problem, device, contract.preparation.backend));
+    precompile({&contract.problem, 1}, device);
   });
 }
 

@@ -2,18 +2,11 @@
 
 #include <mutex>
 
+#include "attributes.hpp"
+
 namespace wgrad::jax {
-namespace {
 
-Executable prepared(const xla::ffi::Dictionary& attributes, const call::Place& place) {
-  Statement statement = read_statement(attributes);
-  statement.options.device = place.ordinal;
-  return prepare(statement.problem, limited(call::device_at(place), statement), statement.options);
-}
-
-}  // namespace
-
-Executable Operators::get(const xla::ffi::Dictionary& attributes, const call::Place& place) {
+Operators::Kept Operators::get(const xla::ffi::Dictionary& attributes, const call::Place& place) {
   const std::string_view key = key_of(attributes);
   {
     const std::shared_lock lock(mutex_);
@@ -21,7 +14,8 @@ Executable Operators::get(const xla::ffi::Dictionary& attributes, const call::Pl
       if (const auto found = at->second.find(key); found != at->second.end()) return found->second;
     }
   }
-  Executable made = prepared(attributes, place);  // unlocked: it may compile a kernel
+  // Unlocked: it may compile a kernel.
+  auto made = std::make_shared<const call::Operator>(read_contract(attributes, place));
   const std::unique_lock lock(mutex_);
   return kept_[place.ordinal].emplace(std::string(key), std::move(made)).first->second;
 }
@@ -29,8 +23,8 @@ Executable Operators::get(const xla::ffi::Dictionary& attributes, const call::Pl
 std::optional<DeviceFault> Operators::fault() const {
   const std::shared_lock lock(mutex_);
   for (const auto& [ordinal, by_key] : kept_) {
-    for (const auto& [key, executable] : by_key) {
-      if (auto seen = executable.fault()) return seen;
+    for (const auto& [key, kept] : by_key) {
+      if (auto seen = kept->fault()) return seen;
     }
   }
   return std::nullopt;
@@ -39,7 +33,7 @@ std::optional<DeviceFault> Operators::fault() const {
 void Operators::clear_fault() const {
   const std::shared_lock lock(mutex_);
   for (const auto& [ordinal, by_key] : kept_) {
-    for (const auto& [key, executable] : by_key) executable.clear_fault();
+    for (const auto& [key, kept] : by_key) kept->clear_fault();
   }
 }
 

@@ -5,14 +5,13 @@
 #include <xla/ffi/api/ffi.h>
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <shared_mutex>
 #include <string>
 #include <string_view>
 
-#include "attributes.hpp"
-#include "call/tensor_view.hpp"
-#include "wgrad/executable.hpp"
+#include "call/operator.hpp"
 
 namespace wgrad::jax {
 
@@ -20,9 +19,11 @@ namespace wgrad::jax {
 /// of the calls that set and get it changed between API versions 0.1 and 0.3.
 class Operators {
  public:
+  using Kept = std::shared_ptr<const call::Operator>;
+
   /// The operator that `attributes` state, on `place`; prepared where it is not kept yet. Throws
-  /// what prepare() throws.
-  Executable get(const xla::ffi::Dictionary& attributes, const call::Place& place);
+  /// what its constructor does.
+  Kept get(const xla::ffi::Dictionary& attributes, const call::Place& place);
 
   /// The first fault in device data that a kept operator met.
   std::optional<DeviceFault> fault() const;
@@ -31,7 +32,7 @@ class Operators {
   void clear();
 
  private:
-  using ByKey = std::map<std::string, Executable, std::less<>>;
+  using ByKey = std::map<std::string, Kept, std::less<>>;
   using ByOrdinal = std::map<int, ByKey>;  // -1: the CPU
 
   mutable std::shared_mutex mutex_;

@@ -341,7 +341,7 @@ def _check_expert(expert: Any, contract: _core.Contract) -> None:
     name = "sample_wgrad_expert"
     _, m, n = contract.wgrad_shape
     if is_jax(expert):
-        expert = jax_front_end("statement").stand_in(expert)
+        expert = jax_front_end("statement").like(expert).stand_in()
     view = _core.read_tensor(expert, name)
     if view.shape not in ((m, n), (m, n, 1)):
         need = f"(M, N) = ({m}, {n}), or ({m}, {n}, 1)"

@@ -54,6 +54,14 @@ def test_rows_past_the_groups_have_no_part_in_the_gradient_of_rhs():
     )
 
 
+def test_widths_that_wgrad_cannot_differentiate_are_refused_by_name():
+    lhs, rhs = jnp.ones((8, 16), jnp.bfloat16), jnp.ones((2, 16, 12), jnp.bfloat16)
+    sizes = jnp.array([3, 5])
+    assert wgrad.jax.ragged_dot(lhs, rhs, sizes).shape == (8, 12), "which needs no gradient of rhs"
+    with pytest.raises(ValueError, match="rhs is of shape .*; it must be of k and n that are multiples"):
+        jax.grad(lambda rhs: wgrad.jax.ragged_dot(lhs, rhs, sizes).astype(jnp.float32).sum())(rhs)
+
+
 def test_checkpoint_and_scan_over_layers():
     lhs, rhs, sizes, _ = operands([4, 4, 0, 2])
     layers = jnp.stack([rhs, rhs[::-1]])

@@ -74,6 +74,13 @@ def test_scan_carries_the_main_grad_without_a_copy():
     np.testing.assert_array_equal(bits(step(main_grad, *stacked)), bits(expected))
 
 
+def test_vmap_of_nothing_is_nothing():
+    c = case()
+    x, dy, ends = c.arrays
+    result = jax.vmap(lambda x: wgrad.jax.grouped_wgrad(x, dy, ends))(x[None][:0])
+    assert result.shape == (0, 4, 64, 48) and result.dtype == jnp.bfloat16
+
+
 @pytest.mark.parametrize("axes", [(0, 0, 0), (None, 0, None), (1, None, 0)])
 def test_vmap_is_one_call_after_another(axes):
     cases = [case(seed=seed) for seed in range(3)]

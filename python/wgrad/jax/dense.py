@@ -42,6 +42,9 @@ def _in_turn(statement: Statement, count: int) -> Callable[..., jax.Array]:
 
     @one.def_vmap
     def many(size: int, batched: list[bool], *arrays: jax.Array) -> tuple[jax.Array, bool]:
+        if size == 0:
+            return jnp.zeros((0, *statement.shape), statement.dtype), True
+
         def each(index: jax.Array) -> jax.Array:
             return one(*(a[index] if b else a for a, b in zip(arrays, batched)))
 

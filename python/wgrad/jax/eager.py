@@ -13,7 +13,7 @@ from .._refusals import refuse, shown
 from ..tuple_dict import TupleDict, register_pytrees
 from . import pointers as _pointers
 from .dense import dense
-from .statement import Statement, checked, stand_in
+from .statement import Like, Statement, checked, like
 
 _NEW = "None: JAX arrays cannot be written; the result is a new array"
 
@@ -36,7 +36,7 @@ def natural(given: Mapping[str, Any], options: _core.Options) -> jax.Array:
         "global_scale_a": given["x_global_scale"],
         "global_scale_b": given["dy_global_scale"],
     }
-    return _stacked(_core.Api.NATURAL, options, given, tensors)
+    return _stacked(_core.Api.NATURAL, options, tensors)
 
 
 def wrapper(given: Mapping[str, Any], options: _core.Options) -> TupleDict:
@@ -47,18 +47,23 @@ def wrapper(given: Mapping[str, Any], options: _core.Options) -> TupleDict:
         _refuse_given(given, name)
     tensors = call_tensors(given)
     if given["wgrad_ptrs"] is None:
-        return TupleDict(wgrad_tensor=_stacked(_core.Api.CALL, options, given, tensors))
-    statement, ready = prepared(_core.Api.CALL, options, given, tensors, given["wgrad_ptrs"])
+        return TupleDict(wgrad_tensor=_stacked(_core.Api.CALL, options, tensors))
+    statement, ready = prepared(_core.Api.CALL, options, tensors, given["wgrad_ptrs"])
     jax.block_until_ready(_pointers.through(statement, *ready))  # there is nothing else to wait for
     return TupleDict(wgrad_tensor=None)
 
 
 def functional(given: Mapping[str, Any], options: _core.Options) -> Any:
     """grouped_gemm_wgrad_jax_sm100(); `given`: its arguments by name."""
-    tensors = call_tensors(given)
+    statement, ready = prepared(
+        _core.Api.CALL,
+        options,
+        call_tensors(given),
+        given["wgrad_ptrs"],
+        b_packed_by_rows=given["b_packed_by_rows"],
+    )
     if given["wgrad_ptrs"] is None:
-        return TupleDict(wgrad_tensor=_stacked(_core.Api.CALL, options, given, tensors))
-    statement, ready = prepared(_core.Api.CALL, options, given, tensors, given["wgrad_ptrs"])
+        return TupleDict(wgrad_tensor=dense(statement, *ready))
     return _pointers.through(statement, *ready)
 
 
@@ -72,25 +77,22 @@ def call_tensors(given: Mapping[str, Any]) -> dict[str, Any]:
 def prepared(
     api: _core.Api,
     options: _core.Options,
-    chosen: Mapping[str, Any],
     tensors: Mapping[str, Any],
     wgrad_ptrs: Any = None,
-    wgrad: Any = None,
+    wgrad: Like | None = None,
+    b_packed_by_rows: bool = False,
 ) -> tuple[Statement, list[jax.Array]]:
     """The Statement of a call and its arrays, as dense() and through() take them.
 
-    `chosen`: backend, sm_limit and validate_device_data by name; `wgrad`: what stands for an
-    output.
+    `wgrad`: what an output is like; `b_packed_by_rows`: B is packed FP4 (N, T / 2).
     """
     arrays = {n: jnp.asarray(each) for n, each in tensors.items() if each is not None}
-    views = {name: stand_in(each) for name, each in arrays.items()}
-    if chosen.get("b_packed_by_rows"):
-        views["b"] = views["b"].T
+    views = {name: like(each, b_packed_by_rows and name == "b") for name, each in arrays.items()}
     if wgrad_ptrs is not None:
         wgrad_ptrs = jnp.asarray(wgrad_ptrs)
         views["wgrad_ptrs"] = _pointers.as_int64(wgrad_ptrs, arrays["offsets"].shape[0])
     has_pointers = wgrad_ptrs is not None
-    statement = checked(api, options, has_pointers, chosen, **views, wgrad=wgrad)
+    statement = checked(api, options, has_pointers, **views, wgrad=wgrad)
     if not has_pointers:
         statement = statement.overwriting()
     order = ("offsets", "sfa", "sfb", "global_scale_a", "global_scale_b")
@@ -99,13 +101,8 @@ def prepared(
     return statement, [*ready, wgrad_ptrs] if has_pointers else ready
 
 
-def _stacked(
-    api: _core.Api,
-    options: _core.Options,
-    chosen: Mapping[str, Any],
-    tensors: Mapping[str, Any],
-) -> jax.Array:
-    statement, ready = prepared(api, options, chosen, tensors)
+def _stacked(api: _core.Api, options: _core.Options, tensors: Mapping[str, Any]) -> jax.Array:
+    statement, ready = prepared(api, options, tensors)
     return dense(statement, *ready)
 
 

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from .. import _core
 from .._functions import NATURAL
 from .dense import dense
-from .statement import Statement, checked, stand_in
+from .statement import Statement, checked, like
 
 #: Options of wgrad.grouped_wgrad that this one has not.
 _UNUSED = {
@@ -69,20 +69,19 @@ def grouped_wgrad(
     """
     x, dy, offsets = (jnp.asarray(each) for each in (x, dy, offsets))
     out = None if out is None else jnp.asarray(out)
-    chosen = NATURAL.options(locals() | _UNUSED)
+    options = NATURAL.options(locals() | _UNUSED)
     statement = checked(
         _core.Api.NATURAL,
-        chosen,
+        options,
         False,
-        {"backend": backend, "sm_limit": sm_limit},
-        a=stand_in(x),
-        b=stand_in(dy),
-        offsets=stand_in(offsets),
-        wgrad=None if out is None else stand_in(out),
+        a=like(x),
+        b=like(dy),
+        offsets=like(offsets),
+        wgrad=None if out is None else like(out),
     )
     if out is None:
         statement = statement.overwriting()
-    return _differentiable(statement, x, dy, offsets, out)
+    return _eagerly(statement, x, dy, offsets, out)
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
@@ -90,6 +89,10 @@ def _differentiable(
     statement: Statement, x: jax.Array, dy: jax.Array, offsets: jax.Array, out: jax.Array | None
 ) -> jax.Array:
     return dense(statement, *statement.stored(x, dy), offsets, *(() if out is None else (out,)))
+
+
+#: The same for eager calls, which then find a compiled program by what is static of them.
+_eagerly = jax.jit(_differentiable, static_argnums=0, inline=True)
 
 
 def _forward(

@@ -15,7 +15,7 @@ from .._tensors import numpy_dtype
 from . import pointers as _pointers
 from .dense import dense
 from .eager import call_tensors, prepared
-from .statement import Statement, stand_in
+from .statement import Like, Statement, like
 
 _ARGUMENTS = {
     "experts": "E (length of offsets_tensor)",
@@ -39,15 +39,13 @@ class Contract:
         self, given: Mapping[str, Any], options: _core.Options, has_pointers: bool
     ) -> None:
         """`given`: the arguments of the class by name."""
-        names = ("backend", "validate_device_data", "sm_limit")
         self.options, self.has_pointers = options, has_pointers
-        self.chosen = {name: given[name] for name in names}
         tensors, wgrad = _samples(given), given["sample_wgrad"]
         experts = np.shape(tensors["offsets"])[:1]
         table = np.zeros((*experts, 8), np.uint8) if has_pointers else None
-        output = None if wgrad is None else stand_in(wgrad)
+        output = None if wgrad is None else like(wgrad)
         self.statement, _ = prepared(
-            _core.Api.SAMPLE, options, self.chosen, tensors, wgrad_ptrs=table, wgrad=output
+            _core.Api.SAMPLE, options, tensors, wgrad_ptrs=table, wgrad=output
         )
 
     @property
@@ -85,9 +83,9 @@ class Compiled:
         kept = self.contract
         output = None
         if wgrad_ptrs is None:
-            output = stand_in(np.empty(kept.wgrad_shape, numpy_dtype(kept.wgrad_dtype)))
+            output = Like(kept.wgrad_shape, np.dtype(numpy_dtype(kept.wgrad_dtype)))
         statement, ready = prepared(
-            _core.Api.CALL, kept.options, kept.chosen, tensors, wgrad_ptrs, output
+            _core.Api.CALL, kept.options, tensors, wgrad_ptrs, output
         )
         _refuse_differences(statement, kept.statement)
         return (dense if wgrad_ptrs is None else _pointers.through)(statement, *ready)

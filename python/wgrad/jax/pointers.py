@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from functools import partial
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -12,13 +10,12 @@ import numpy as np
 
 from .._refusals import refuse
 from . import target
-from .statement import Statement
+from .statement import Like, Statement
 
 _BYTES = 8  # of an address
-_APART = 1 << 44
 
 
-def as_int64(table: jax.Array, experts: int) -> Any:
+def as_int64(table: jax.Array, experts: int) -> Like:
     """What stands for a table of addresses: (E,) int64, or without x64 its bytes in uint8.
 
     Raises ValueError for anything else.
@@ -34,9 +31,9 @@ def as_int64(table: jax.Array, experts: int) -> Any:
     return _addresses((experts,))
 
 
-def _addresses(shape: tuple[int, ...]) -> Any:
+def _addresses(shape: tuple[int, ...]) -> Like:
     """Sound ones, of outputs that do not overlap."""
-    return _APART * np.arange(1, 1 + math.prod(shape), dtype=np.int64).reshape(shape)
+    return Like(shape, np.dtype(np.int64), addresses=True)
 
 
 @partial(jax.jit, static_argnums=0)

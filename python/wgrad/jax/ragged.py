@@ -12,6 +12,7 @@ from .._refusals import refuse
 from .natural import grouped_wgrad
 
 _DTYPES = ("bfloat16", "float16")
+_MULTIPLE = 8  # rows of 16 bytes
 
 
 def ragged_dot(
@@ -53,7 +54,9 @@ def ragged_dot(
         raise refuse("rhs", rhs.dtype.name, f"{lhs.dtype.name}, as lhs is")
     if not jnp.issubdtype(group_sizes.dtype, jnp.integer):
         raise refuse("group_sizes", group_sizes.dtype.name, "integers")
-    return _ragged_dot(precision, preferred_element_type, lhs, rhs, group_sizes)
+    if preferred_element_type is not None:
+        preferred_element_type = jnp.dtype(preferred_element_type)
+    return _eagerly(precision, preferred_element_type, lhs, rhs, group_sizes)
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0, 1))
@@ -63,9 +66,14 @@ def _ragged_dot(
     return jax.lax.ragged_dot(lhs, rhs, sizes, precision, dtype)
 
 
+#: The same for eager calls, which then find a compiled program by what is static of them.
+_eagerly = jax.jit(_ragged_dot, static_argnums=(0, 1), inline=True)
+
+
 def _forward(
     precision: Any, dtype: Any, lhs: jax.Array, rhs: jax.Array, sizes: jax.Array
 ) -> tuple[jax.Array, tuple[jax.Array, jax.Array, jax.Array]]:
+    _require_aligned(rhs)
     return _ragged_dot(precision, dtype, lhs, rhs, sizes), (lhs, rhs, sizes)
 
 
@@ -86,3 +94,10 @@ def _backward(
 
 
 _ragged_dot.defvjp(_forward, _backward)
+
+
+def _require_aligned(rhs: jax.Array) -> None:
+    """Refuses what wgrad cannot differentiate, before anything is computed."""
+    if rhs.ndim == 3 and (rhs.shape[1] % _MULTIPLE or rhs.shape[2] % _MULTIPLE):
+        need = f"of k and n that are multiples of {_MULTIPLE}, where it is differentiated"
+        raise refuse("rhs", f"of shape {rhs.shape}", need)

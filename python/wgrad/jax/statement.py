@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 import mmap
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 import jax
 import numpy as np
 
 from .. import _core
+from .._refusals import refuse
 
 _SMALL = 1 << 16  # bytes that cost less to fill with zeros than to map
 _NORESERVE = 0x4000  # Linux's MAP_NORESERVE, which Python names since 3.12
+_APART = 1 << 44  # bytes between addresses that stand for outputs
+_SOME_TOKENS = 4096  # for a number of tokens that jax.export leaves open
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,7 @@ class Statement:
     shape: tuple[int, int, int]  #: (E, M, N)
     dtype: str  #: of the output
     items: tuple[tuple[str, Any], ...] = field(repr=False)  #: attributes of the custom call
+    open_tokens: bool = False  #: any T may come, as of jax.export with a symbolic one
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -50,6 +54,8 @@ class Statement:
         """A and B with their axes as the majors say. Where an axis of one element leaves the major
         open, the memory is the same and the shape is not.
         """
+        if self.open_tokens:  # which is no axis of one element
+            return [a, b]
         fields = self.fields
         rows = fields["tokens"] // (2 if fields["a_dtype"] == "float4_e2m1fn_x2" else 1)
         widths = ((a, fields["a_major"], fields["m"]), (b, fields["b_major"], fields["n"]))
@@ -61,6 +67,8 @@ class Statement:
     @property
     def divisible(self) -> bool:
         """Whether tokens and features can be divided: scale factors and ragged blocks cannot."""
+        if self.open_tokens:
+            return False
         return self.inputs == 3 and self.fields["input_order"] == "tensor2d"
 
 
@@ -70,47 +78,97 @@ def _typed(value: Any) -> Any:
     return np.int64(value) if isinstance(value, int) else value
 
 
-def stand_in(array: Any) -> Any:
-    """A numpy array of zeros of the shape and dtype of `array`, for `_core` to read.
+@dataclass(frozen=True)
+class Like:
+    """A tensor of a call by what is static of it. Two that are equal read alike."""
 
-    A traced array has no memory and a GPU's is not the host's. Zeros are sound offsets, and no page
-    of a large one is ever touched.
-    """
-    dtype = np.dtype(array.dtype)
-    size = dtype.itemsize * math.prod(array.shape)
+    shape: tuple[Any, ...]  #: integers; T may be symbolic
+    dtype: np.dtype[Any]
+    turned: bool = False  #: handed over with its axes exchanged
+    addresses: bool = False  #: a table of addresses, which stand for sound ones
+
+    def stand_in(self) -> Any:
+        """A numpy array for `_core` to read: a traced array has no memory, and a GPU's is not the
+        host's. Zeros are sound offsets, and no page of a large array is ever touched.
+        """
+        shape = tuple(each if _is_known(each) else _SOME_TOKENS for each in self.shape)
+        if self.addresses:
+            return _APART * np.arange(1, 1 + math.prod(shape), dtype=np.int64).reshape(shape)
+        zeros = _zeros(shape, self.dtype)
+        return zeros.T if self.turned else zeros
+
+
+def like(array: Any, turned: bool = False) -> Like:
+    """What is static of `array`."""
+    return Like(tuple(array.shape), np.dtype(array.dtype), turned)
+
+
+def _zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    size = dtype.itemsize * math.prod(shape)
     if size <= _SMALL:
-        return np.zeros(array.shape, dtype)
+        return np.zeros(shape, dtype)
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE
-    return np.frombuffer(mmap.mmap(-1, size, flags=flags), dtype).reshape(array.shape)
+    return np.frombuffer(mmap.mmap(-1, size, flags=flags), dtype).reshape(shape)
+
+
+def _is_known(extent: Any) -> bool:
+    return not jax.export.is_symbolic_dim(extent)
 
 
 def checked(
     api: _core.Api,
     options: _core.Options,
     pointers: bool,
-    chosen: Mapping[str, Any],
-    **tensors: Any,
+    **tensors: Like | None,
 ) -> Statement:
     """The Statement of a call with tensors like `tensors`, by the core's names.
 
-    `options` hold backend, sm_limit and validate_device_data too; `chosen` tells them by name.
-
     Raises:
-        ValueError: tensors that do not fit together, or a problem that no device computes.
+        ValueError: tensors that do not fit together, a problem that no device computes, or an extent
+            other than T that is symbolic.
         RuntimeError: the platform that JAX uses lacks what it takes.
     """
-    given = {_core.argument(api, field): tensor for field, tensor in tensors.items()}
+    given = tuple((name, each) for name, each in tensors.items() if each is not None)
+    return _checked(api, options, pointers, given, jax.default_backend())
+
+
+@lru_cache(maxsize=4096)
+def _checked(
+    api: _core.Api,
+    options: _core.Options,  # whose equality is identity: wgrad keeps one for each set of values
+    pointers: bool,
+    tensors: tuple[tuple[str, Like], ...],
+    platform: str,
+) -> Statement:
+    open_tokens = _has_open_tokens(api, dict(tensors))
+    given = {_core.argument(api, field): each.stand_in() for field, each in tensors}
     contract = _core.Call(api, options, given, pointers, holds_data=False).contract()
-    _require(contract, api)
-    fields = _fields(contract.problem)
-    fields["backend"] = chosen.get("backend") or ""
-    fields["sm_limit"] = chosen.get("sm_limit") or 0
-    fields["validate_device_data"] = bool(chosen.get("validate_device_data"))
-    return Statement(contract.wgrad_shape, contract.wgrad_dtype, tuple(fields.items()))
+    _require(contract, api, platform)
+    items = tuple(contract.values.items())
+    return Statement(contract.wgrad_shape, contract.wgrad_dtype, items, open_tokens)
 
 
-def _require(contract: _core.Contract, api: _core.Api) -> None:
-    if jax.default_backend() != "gpu":
+def _has_open_tokens(api: _core.Api, tensors: dict[str, Like]) -> bool:
+    """Whether T is symbolic. Raises ValueError for any other extent that is, and for two Ts."""
+    if all(_is_known(extent) for each in tensors.values() for extent in each.shape):
+        return False
+    tokens = []
+    for field, each in tensors.items():
+        axis = {"a": 0 if api == _core.Api.NATURAL else 1, "b": int(each.turned)}.get(field)
+        for at, extent in enumerate(each.shape):
+            if at == axis:
+                tokens.append(extent)
+            elif not _is_known(extent):
+                need = "of known extents: only the number of tokens may be symbolic"
+                raise refuse(_core.argument(api, field), f"of shape {each.shape}", need)
+    if len(tokens) == 2 and tokens[0] != tokens[1]:
+        need = f"as long as {_core.argument(api, 'a')}: {tokens[0]} tokens"
+        raise refuse(_core.argument(api, "b"), f"{tokens[1]} tokens long", need)
+    return True
+
+
+def _require(contract: _core.Contract, api: _core.Api, platform: str) -> None:
+    if platform != "gpu":
         return contract.require_support(api)
     support = contract.support(api, _core.cuda_device(jax.local_devices()[0].local_hardware_id or 0))
     if not support:
@@ -118,32 +176,3 @@ def _require(contract: _core.Contract, api: _core.Api) -> None:
         error = (_core.ValueError if bad else _core.RuntimeError)(f"wgrad: {support}")
         error.reasons = tuple(support.reasons)
         raise error
-
-
-def _fields(problem: _core.Problem) -> dict[str, Any]:
-    """Those of the problem, as python/jax_ffi/attributes.cpp reads them."""
-    scaled = problem.scale_dtype is not None
-    tile_m, tile_n = problem.mma_tiler_mn
-    cluster_m, cluster_n = problem.cluster_shape_mn or (0, 0)
-    return {
-        "experts": problem.experts,
-        "m": problem.m,
-        "n": problem.n,
-        "tokens": problem.tokens,
-        "a_dtype": problem.a_dtype,
-        "b_dtype": problem.b_dtype,
-        "a_major": problem.a_major,
-        "b_major": problem.b_major,
-        "input_order": problem.input_order,
-        "scale_dtype": problem.scale_dtype or "",
-        "sf_vec_size": (problem.sf_vec_size or 0) if scaled else 0,
-        "scale_layout": problem.scale_layout if scaled else "swizzled",
-        "global_scale": bool(problem.global_scale),
-        "wgrad_dtype": problem.wgrad_dtype,
-        "output_mode": problem.output_mode,
-        "accumulate": problem.accumulate,
-        "tile_m": tile_m,
-        "tile_n": tile_n,
-        "cluster_m": cluster_m,
-        "cluster_n": cluster_n,
-    }
