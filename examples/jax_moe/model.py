@@ -69,9 +69,10 @@ def logits(dot, mesh, chosen, parameters, x):
 
 
 def loss(dot, mesh, chosen, parameters, x, labels):
-    """Mean cross entropy over the ten digits."""
+    """Mean cross entropy over the ten digits, and the largest score."""
     scores = logits(dot, mesh, chosen, parameters, x)[:, :DIGITS]
-    return -jnp.take_along_axis(jax.nn.log_softmax(scores), labels[:, None], axis=1).mean()
+    entropies = -jnp.take_along_axis(jax.nn.log_softmax(scores), labels[:, None], axis=1)
+    return entropies.mean(), jnp.abs(scores).max()
 
 
 def loop(rows, weights, sizes):

@@ -116,25 +116,48 @@ def test_faults_in_device_data_are_told(case):
     assert wgrad.jax.device_fault() is None
 
 
+@pytest.mark.parametrize("format,vec", [("mxfp8", 32), ("mxfp4", 32), ("nvfp4", 16)])
+def test_block_scaled_operands(format, vec):
+    """A dense output, as the oracle has it of the same bytes; FP8 also as torch tensors give it."""
+    random, counts = np.random.default_rng(4), [64, 0, 128, 320]
+    ends = np.cumsum(counts, dtype=np.int32)
+    x, dy = (random.normal(size=(512, width)).astype(np.float32) for width in (256, 128))
+    quantized = [wgrad.quantize(each, ends, format) for each in (x, dy)]
+    elements = [np.asarray(q.elements) for q in quantized]  # (T or T / 2, rows), K-major
+    b = elements[1] if format == "mxfp8" else elements[1].T
+    optional = {}
+    if format == "nvfp4":
+        scales = [jnp.asarray(np.asarray(q.global_scale)) for q in quantized]
+        optional = dict(zip(("global_scale_a", "global_scale_b"), scales))
+    call = jax.jit(
+        lambda a, b, ends, sfa, sfb, optional: wgrad.grouped_gemm_wgrad_jax_sm100(
+            *(a, b, ends), sfa_tensor=sfa, sfb_tensor=sfb, sf_vec_size=vec, wgrad_dtype="float32",
+            **optional,
+        )
+    )
+    arrays = [jax.device_put(np.ascontiguousarray(each), GPU) for each in (elements[0].T, b, ends)]
+    got = call(*arrays, *(jnp.asarray(np.asarray(q.scales)) for q in quantized), optional)[0]
+    expected = wgrad.grouped_wgrad(*quantized, ends, out_dtype="float32", backend="reference")
+    worst = np.abs(np.asarray(got) - expected).max() / np.abs(expected).max()
+    assert worst < 1e-5, worst
+    assert not np.asarray(got)[1].any(), "an expert without tokens"
+
+
 def test_what_no_gpu_computes_is_refused_in_words():
-    a, b = jnp.zeros((128, 64), jnp.float8_e4m3fn), jnp.zeros((64, 128), jnp.float8_e4m3fn)
-    scales = jnp.zeros((128, 4), jnp.uint8)
-    ends = jnp.array([64], jnp.int32)
-    try:
-        result = wgrad.grouped_gemm_wgrad_jax_sm100(a, b, ends, sfa_tensor=scales, sfb_tensor=scales)
-    except wgrad.RuntimeError as error:
-        assert "it must be" in str(error)
-    else:  # once a kernel computes it
-        assert not np.asarray(result[0]).any()
+    """FP8 rows that are no whole 16 bytes, MN-major."""
+    a, b = jnp.zeros((128, 64), jnp.float8_e4m3fn), jnp.zeros((64, 136), jnp.float8_e4m3fn)
+    sfa, sfb, ends = jnp.zeros((128, 4), jnp.uint8), jnp.zeros((256, 4), jnp.uint8), jnp.array([64], jnp.int32)
+    with pytest.raises((wgrad.RuntimeError, wgrad.ValueError), match="it must be"):
+        wgrad.grouped_gemm_wgrad_jax_sm100(a, b, ends, sfa_tensor=sfa, sfb_tensor=sfb)
 
 
-def test_new_offsets_are_followed_where_xla_may_make_graphs():
-    """In a process of its own, whose XLA may make a graph of any sequence of launches."""
+def test_new_offsets_are_followed_in_the_graphs_that_xla_makes():
+    """In a process of its own, whose XLA makes a graph of any sequence of launches."""
     flags = "--xla_gpu_graph_min_graph_size=1"
     environment = {**os.environ, "XLA_FLAGS": flags, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
     program = Path(__file__).with_name("jax_graph.py")
     ran = subprocess.run(
-        [sys.executable, str(program)], env=environment, capture_output=True, text=True, timeout=300
+        [sys.executable, str(program), "--required"], env=environment, capture_output=True, text=True, timeout=300
     )
     print(ran.stdout)
     assert ran.returncode == 0, ran.stdout + ran.stderr
