@@ -92,6 +92,7 @@ void store_address(Thread& thread, std::uint32_t at) {
   const auto mask = static_cast<std::uint16_t>(0xfu << at % kGranule);
   cta.shadow.write({thread.agent, thread.clock.now, mask}, thread.clock.view(), at / kGranule);
   std::memcpy(&cta.bytes[at], &cta.tensor_allocator.address, 4);
+  ++cta.tensor_allocator.stored;
   cta.tensor_allocator.last = thread.agent;
   cta.tensor_allocator.done = thread.clock.now++;
 }
@@ -113,7 +114,7 @@ void require_idle(const Thread& thread, const Cta& cta, const TensorAllocation& 
 
 void give_back(Cta& cta) {
   TensorAllocator& allocator = cta.tensor_allocator;
-  cta.tensor.free(allocator.free.columns);
+  cta.tensor.deallocate(allocator.free.columns);
   allocator.free.open = false;
   ++allocator.freed;
   cta.cluster->wake_all(allocator.waiting);
@@ -121,7 +122,8 @@ void give_back(Cta& cta) {
 
 void require_peer_allocated(const Thread& thread, const Cta& peer) {
   const TensorAllocator& other = peer.tensor_allocator;
-  require(thread.clock.view()[other.last] >= other.done,
+  const bool stored = other.last != kNoAgent && other.stored == other.allocated;
+  require(stored && thread.clock.view()[other.last] >= other.done,
           fmt::format("tensor_memory_free before the allocation of CTA {} of the pair is known to "
                       "have ended (a barrier of the cluster between the two)",
                       peer.block));

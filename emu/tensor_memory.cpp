@@ -171,7 +171,7 @@ void TensorMemory::allocate(const TensorAllocation& a) {
   }
 }
 
-void TensorMemory::free(const TensorAllocation& a) {
+void TensorMemory::deallocate(const TensorAllocation& a) {
   std::erase_if(allocations_, [&](const TensorAllocation& x) { return x.column == a.column; });
 }
 

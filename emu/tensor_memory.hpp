@@ -41,7 +41,6 @@ struct TensorAllocation {
   std::uint32_t columns = 0;
 };
 
-/// The lanes of a word of `columns` that a whole column of scale factors etc. occupies.
 class TensorMemory {
  public:
   explicit TensorMemory(std::uint32_t block) : block_(block) {}
@@ -67,7 +66,7 @@ class TensorMemory {
   /// A free place, wherever the dice say; nothing: none is free.
   std::optional<std::uint32_t> place(std::uint32_t columns, Random& random) const;
   void allocate(const TensorAllocation& allocation);
-  void free(const TensorAllocation& allocation);
+  void deallocate(const TensorAllocation& allocation);
   bool is_free(const TensorAllocation& allocation) const;
 
   // Rules of allocation.

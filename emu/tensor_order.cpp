@@ -37,10 +37,10 @@ TensorOrder TensorHistory::after_lane(const TensorOp& earlier, std::uint32_t lan
   return view.fenced[thread] >= before ? TensorOrder::kOrdered : TensorOrder::kNoAfter;
 }
 
-TensorOrder TensorHistory::after_warp(const TensorOp& earlier, const TensorView& view) const {
-  const Agent self = view.now.self;
-  if (self >= earlier.agent && self < earlier.agent + 32)  // the same warp: it waits as one
-    return after_lane(earlier, self - earlier.agent, view);
+TensorOrder TensorHistory::after_warp(const TensorOp& earlier, const TensorOp& later,
+                                      const TensorView& view) const {
+  if (later.of_warp() && later.agent == earlier.agent)  // each lane after its own
+    return after_lane(earlier, view.now.self - earlier.agent, view);
   for (std::uint32_t lane = 0; lane < 32; ++lane) {
     const TensorOrder order = after_lane(earlier, lane, view);
     if (order != TensorOrder::kOrdered) return order;
@@ -50,7 +50,7 @@ TensorOrder TensorHistory::after_warp(const TensorOp& earlier, const TensorView&
 
 TensorOrder TensorHistory::order(const TensorOp& earlier, const TensorOp& later,
                                  const TensorView& view) const {
-  if (earlier.of_warp()) return after_warp(earlier, view);
+  if (earlier.of_warp()) return after_warp(earlier, later, view);
   if (pipelined(earlier, later)) {
     if (earlier.pipe == later.pipe) return TensorOrder::kOrdered;
     // From another thread: around the barrier lie fences, but nobody waits for the operation.

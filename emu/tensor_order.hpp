@@ -67,7 +67,8 @@ struct TensorHistory {
  private:
   TensorOrder after_issue(const TensorOp& earlier, const TensorView& view) const;
   TensorOrder after_lane(const TensorOp& earlier, std::uint32_t lane, const TensorView& view) const;
-  TensorOrder after_warp(const TensorOp& earlier, const TensorView& view) const;
+  TensorOrder after_warp(const TensorOp& earlier, const TensorOp& later,
+                         const TensorView& view) const;
 };
 
 }  // namespace wgrad::emu

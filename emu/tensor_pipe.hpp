@@ -57,6 +57,7 @@ struct TensorAllocator {
   TensorRequest allocate;
   TensorRequest free;
   std::uint64_t allocated = 0;  // requests that were granted
+  std::uint64_t stored = 0;     // of these, whose address is in shared memory
   std::uint64_t freed = 0;
   std::uint32_t address = 0;  // of the last allocation
   std::vector<Thread*> waiting;

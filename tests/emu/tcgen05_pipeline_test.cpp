@@ -1,8 +1,9 @@
-// A small warp-specialised product on tcgen05, by one CTA or by a pair, with two accumulators in
-// tensor memory: right, and then with one thing missing at a time. Each omission must be seen under
-// every seed.
+// A small warp-specialised product on tcgen05, by one CTA, by a pair or by each of two pairs of a
+// cluster, with two accumulators in tensor memory: right, and then with one thing missing at a
+// time. Each omission must be seen under every seed.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -47,6 +48,7 @@ enum class Omit {
   kBarrierBeforeFree,   // pair: the peer may still be at work
   kCommitToPeer,        // pair: only the leader's stages are handed back
   kExpectBoth,          // pair: only the leader's bytes are announced
+  kOwnMask,             // pairs: commits go to the cluster's first pair
 };
 
 template <u32 kCtas>
@@ -91,7 +93,7 @@ struct Product {
 
 template <u32 kCtas>
 struct Kernel {
-  const Product<kCtas>& p;
+  const std::vector<Product<kCtas>>& products;  // one for each CTA or pair
   Omit omit;
   static constexpr u32 kColumns = kN * kCtas;
 
@@ -104,8 +106,12 @@ struct Kernel {
   static u32 ready(u32 i) { return barrier(2 * kStages + i); }        // accumulator i is complete
   static u32 drained(u32 i) { return barrier(2 * kStages + 2 + i); }  // and has been read
   static u32 slot() { return barrier(2 * kStages + 4); }
-  static u32 leaders(u32 address) { return kCtas == 1 ? address : arch::map_to_rank(address, 0); }
-  static u32 rank() { return kCtas == 1 ? 0 : arch::cluster_rank(); }
+  static u32 leader() { return arch::cluster_rank() / kCtas * kCtas; }
+  static u32 leaders(u32 address) {
+    return kCtas == 1 ? address : arch::map_to_rank(address, leader());
+  }
+  static u32 rank() { return arch::cluster_rank() - leader(); }  // in the pair
+  const Product<kCtas>& mine() const { return products[arch::block_index() / kCtas]; }
 
   void load(u32 target, const TensorMap& map, u32 s, u32 column, u32 token) const {
     const arch::Coord x{{i32(column), i32(token), 0, 0, 0}};
@@ -118,6 +124,7 @@ struct Kernel {
 
   void produce() const {
     if (arch::lane_index() != 0) return;
+    const Product<kCtas>& p = mine();
     for (u32 k = 0; k < kTiles * kBlocks; ++k) {
       const u32 s = k % kStages, parity = k / kStages % 2;
       if (keep(Omit::kEmptyWait)) arch::barrier_wait(empty(s), parity ^ 1);
@@ -137,7 +144,9 @@ struct Kernel {
     if constexpr (kCtas == 1) {
       arch::tcgen05_commit<1>(address);
     } else {
-      arch::tcgen05_commit_multicast<2>(address, keep(Omit::kCommitToPeer) ? 3 : 1);
+      const u32 first = keep(Omit::kOwnMask) ? leader() : 0;
+      arch::tcgen05_commit_multicast<2>(
+          address, static_cast<u16>((keep(Omit::kCommitToPeer) ? 3 : 1) << first));
     }
   }
 
@@ -166,6 +175,7 @@ struct Kernel {
   }
 
   void store(u32 base) const {
+    const Product<kCtas>& p = mine();
     const u32 quarter = arch::thread_index() / 32 % 4 * 32;
     for (u32 tile = 0; tile < kTiles; ++tile) {
       const u32 which = tile % 2;
@@ -223,15 +233,17 @@ struct Result {
 };
 
 template <u32 kCtas>
-Result run_product(Omit omit, std::uint64_t seed, Timing timing = Timing::kMixed) {
-  Product<kCtas> p;
+Result run_product(u32 ctas, Omit omit, std::uint64_t seed, Timing timing) {
+  const std::vector<Product<kCtas>> products(ctas / kCtas);
   GlobalMemory memory;
-  memory.add("A", p.a.data(), p.a.size() * 2, Permission::kRead);
-  memory.add("B", p.b.data(), p.b.size() * 2, Permission::kRead);
-  memory.add("out", p.out.data(), p.out.size() * 4, Permission::kReadWrite);
+  for (const Product<kCtas>& p : products) {
+    memory.add("A", p.a.data(), p.a.size() * 2, Permission::kRead);
+    memory.add("B", p.b.data(), p.b.size() * 2, Permission::kRead);
+    memory.add("out", p.out.data(), p.out.size() * 4, Permission::kReadWrite);
+  }
   Launch launch;
-  launch.kernel = Kernel<kCtas>{p, omit};
-  launch.ctas = launch.cluster_size = kCtas;
+  launch.kernel = Kernel<kCtas>{products, omit};
+  launch.ctas = launch.cluster_size = ctas;
   launch.threads = kThreads;
   launch.shared_bytes = kStages * (kABytes + kBBytes) + 128;
   const u32 barriers = kStages * (kABytes + kBBytes);
@@ -243,17 +255,20 @@ Result run_product(Omit omit, std::uint64_t seed, Timing timing = Timing::kMixed
                     {"drained", barriers + 16 * kStages + 16, 8, 2},
                     {"slot", barriers + 16 * kStages + 32, 8, 1}};
   Result result{run(launch, memory, {.seed = seed, .timing = timing}).fault};
-  result.right = p.is_right();
+  result.right = std::all_of(products.begin(), products.end(),
+                             [](const Product<kCtas>& p) { return p.is_right(); });
   return result;
 }
 
+// 1: one CTA. 2: a pair. 4: two pairs.
 Result run_product(u32 ctas, Omit omit, std::uint64_t seed, Timing timing = Timing::kMixed) {
-  return ctas == 1 ? run_product<1>(omit, seed, timing) : run_product<2>(omit, seed, timing);
+  return ctas == 1 ? run_product<1>(1, omit, seed, timing)
+                   : run_product<2>(ctas, omit, seed, timing);
 }
 
 TEST(Tcgen05Pipeline, IsRightUnderAnySchedule) {
-  for (const u32 ctas : {1U, 2U}) {
-    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+  for (const u32 ctas : {1U, 2U, 4U}) {
+    for (std::uint64_t seed = 1; seed <= 2; ++seed) {
       for (const Timing timing : {Timing::kMixed, Timing::kEager, Timing::kLazy, Timing::kModel}) {
         const Result r = run_product(ctas, Omit::kNothing, seed, timing);
         EXPECT_FALSE(r.fault) << r.fault->text();
@@ -283,8 +298,10 @@ TEST_P(Tcgen05Omission, IsSeenUnderEverySeed) {
 }
 
 std::string name_of(const testing::TestParamInfo<std::tuple<Omission, u32>>& each) {
-  return std::string(std::get<0>(each.param).name) +
-         (std::get<1>(each.param) == 1 ? "OfOne" : "OfPair");
+  return std::string(std::get<0>(each.param).name) + (std::get<1>(each.param) == 1 ? "OfOne"
+                                                      : std::get<1>(each.param) == 2
+                                                          ? "OfPair"
+                                                          : "OfTwoPairs");
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -324,16 +341,19 @@ INSTANTIATE_TEST_SUITE_P(
 
 // These break in several ways; what matters is that none ends well.
 TEST(Tcgen05Omissions, NeverPassUnseen) {
-  for (const u32 ctas : {1U, 2U}) {
-    for (const Omit omit : {Omit::kFullWait, Omit::kEmptyWait, Omit::kExpect, Omit::kAllocBarrier,
-                            Omit::kAccumulatorWait, Omit::kExpectBoth}) {
-      if (ctas == 1 && omit == Omit::kExpectBoth) continue;
-      for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-        EXPECT_TRUE(run_product(ctas, omit, seed).fault)
-            << "omission " << static_cast<int>(omit) << " seed " << seed << " CTAs " << ctas;
-      }
+  const auto seen = [](u32 ctas, Omit omit) {
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+      EXPECT_TRUE(run_product(ctas, omit, seed).fault)
+          << "omission " << static_cast<int>(omit) << " seed " << seed << " CTAs " << ctas;
     }
+  };
+  for (const Omit omit : {Omit::kFullWait, Omit::kEmptyWait, Omit::kExpect, Omit::kAllocBarrier,
+                          Omit::kAccumulatorWait}) {
+    seen(1, omit);
+    seen(2, omit);
   }
+  seen(2, Omit::kExpectBoth);
+  seen(4, Omit::kOwnMask);
 }
 
 }  // namespace

@@ -2,8 +2,10 @@
 // breaks it. docs/emulator.md has the table of rules with their sections of the PTX ISA.
 #include <cmath>
 #include <cstdint>
+#include <vector>
 
 #include "emu/lab.hpp"
+#include "emu/tensor_map.hpp"
 #include "wgrad/arch/arch.cuh"
 #include "wgrad/shared/instruction_descriptor.hpp"
 #include "wgrad/shared/matrix_descriptor.hpp"
@@ -178,6 +180,23 @@ TEST(TensorMemory, NoAllocationOnceTheNextLaunchMayBegin) {
   }).fails(FaultKind::kIllegal, "after launch_dependents");
 }
 
+TEST(TensorMemory, TheNextLaunchWaitsForItsColumns) {
+  const Lab one_launch = lab([] {
+    if (warp() == 0) arch::tensor_memory_alloc<1>(at(kSlot), 512);
+    arch::cta_sync();
+    arch::launch_dependents();
+    if (warp() == 0) arch::tensor_memory_free<1>(arch::load_shared_u32(at(kSlot)), 512);
+  });
+  Launch next = one_launch.launch;
+  next.programmatic = true;
+  const std::vector<Launch> stream{one_launch.launch, next, next};
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    GlobalMemory memory;
+    const auto f = run(stream, memory, {.seed = seed}).fault;
+    EXPECT_FALSE(f) << f->text();
+  }
+}
+
 // 9.7.16.8.1
 TEST(TensorMemory, AWarpReachesItsQuarter) {
   prepared([](u32 base) {
@@ -329,6 +348,30 @@ TEST(Tcgen05, WhatIsInOrderAndWhatIsNot) {
       .ends_well();
 }
 
+// 9.7.16.6.3: lanes of a warp are threads.
+TEST(Tcgen05, LoadsOfAWarpComeBeforeItsOwnMultiplication) {
+  const auto kernel = [](bool met) {
+    return prepared([=](u32 base) {
+      if (one()) multiply(base);
+      finish();
+      check(base, 16);
+      if (warp() != 0) arch::tcgen05_fence_before_sync();
+      arch::cta_sync();
+      if (warp() == 0) {
+        check(base, 16);
+        arch::tcgen05_fence_before_sync();
+        if (met) arch::warp_sync();
+        arch::tcgen05_fence_after_sync();
+      }
+      if (one()) multiply(base, true);
+      finish(1);
+      check(base, 32);
+    });
+  };
+  kernel(true).ends_well();
+  kernel(false).fails(FaultKind::kRace, "read by tensor_memory_load of CTA 0 warp 0");
+}
+
 // 9.7.16.12.1: a commit covers its own thread's operations.
 TEST(Tcgen05, ACommitIsOfItsThread) {
   prepared([](u32 base) {
@@ -471,6 +514,41 @@ TEST(Tcgen05, APairAllocatesAndFreesTogether) {
   kernel(false, 128, true).fails(FaultKind::kDeadlock, "CTA 1 of its pair to allocate too");
   kernel(true, 64, true).fails(FaultKind::kIllegal, "different warps, slots or columns");
   kernel(true, 128, false).fails(FaultKind::kIllegal, "before the allocation of CTA");
+}
+
+// 9.7.9.27.1.2: the mbarrier of a pair's load is in one of its CTAs.
+TEST(Tcgen05, APairsLoadCountsInThePair) {
+  static std::vector<std::uint16_t> data(64 * 64, 0);
+  TensorMapFields f;
+  f.rank = 2;
+  f.dims = {64, 64, 0, 0, 0};
+  f.strides = {128, 0, 0, 0};
+  f.box = {64, 8, 0, 0, 0};
+  f.base = reinterpret_cast<u64>(data.data());
+  static const shared::TensorMap kMap = encode(f);
+  const auto kernel = [](u32 counting) {
+    Lab l = lab(
+        [=] {
+          if (one()) {
+            arch::barrier_init(barrier(0), 1);
+            arch::barrier_init_fence();
+          }
+          arch::cluster_sync();
+          if (one() && arch::cluster_rank() == 3)
+            arch::load_box_of_pair<2>(at(0), kMap, arch::map_to_rank(barrier(0), counting), {});
+          if (one() && arch::cluster_rank() == counting) {
+            arch::barrier_arrive_expect(barrier(0), 1024);
+            arch::barrier_wait(barrier(0), 0);
+          }
+          arch::cluster_sync();
+        },
+        128, 4);
+    l.memory.add("data", data.data(), data.size() * 2, Permission::kRead);
+    return l;
+  };
+  kernel(2).ends_well();
+  kernel(3).ends_well();
+  kernel(1).fails(FaultKind::kIllegal, "an mbarrier of neither of its CTAs");
 }
 
 }  // namespace
