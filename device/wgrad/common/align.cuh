@@ -1,8 +1,8 @@
-// Stages with a K-major operand, put right in shared memory by the math warpgroups before wgmma
-// reads them. A tensor2d box starts at a multiple of 8 or 64 tokens and runs past the expert's end;
-// an MN-major box beside it may start early too. A ragged row starts with the 16 bytes that hold
-// its first token (ragged.cuh).
-//   Windows: the 16 tokens that one wgmma sums at once count from the expert's first token, or its
+// Stages with a K-major operand, put right in shared memory before tensor cores read them. A
+// tensor2d box starts at a multiple of 8 or 64 tokens and runs past the expert's end; an MN-major
+// box beside it may start early too. A ragged row starts with the 16 bytes that hold its first
+// token (ragged.cuh).
+//   Windows: the 16 tokens that one MMA sums at once count from the expert's first token, or its
 //   last bits would follow the other experts' counts. A K-major row moves up to 15 tokens to the
 //   left; the next stage's row, which has landed but not moved yet, fills its end.
 //   Foreign tokens: zero in both operands, since 0 x Inf is NaN.
@@ -175,21 +175,20 @@ WGRAD_DEVICE void align_operand(u32 tile, u32 next, TokenWindow keep, RowMove mo
   }
 }
 
-// All threads that read the stage: `thread` of them, meeting at named barrier `barrier`. `token` is
-// the stage's first once it is moved. `next`: where the next stage of the tile has landed; the
-// stage itself after the last.
-template <KernelConfig auto kConfig>
-WGRAD_DEVICE void align_stage(const Pipeline<kConfig>& pipeline, u32 stage, u32 next, const Work& w,
-                              i32 token, RowMove a, RowMove b, u32 thread, u32 barrier) {
-  constexpr u32 kThreads = u32(warpgroups_per_tile(kConfig)) * kWarpgroupThreads;
+// Thread `thread` of kThreads puts its share of a stage right; false: there is nothing to put
+// right. `token` is the stage's first once it is moved. `next`: where the next stage of the tile
+// has landed; the stage itself after the last.
+template <u32 kThreads, KernelConfig auto kConfig>
+WGRAD_DEVICE bool align_share(const Pipeline<kConfig>& pipeline, u32 stage, u32 next, const Work& w,
+                              i32 token, RowMove a, RowMove b, u32 thread) {
   const TokenWindow keep = token_window(w, token);
-  if (!a.any() && !b.any() && (uses_loader(kConfig) || keep.is_whole())) return;
+  if (!a.any() && !b.any() && (uses_loader(kConfig) || keep.is_whole())) return false;
   align_operand<kConfig.a, TileA<kConfig>, u32(kConfig.tile_m), kThreads>(
       pipeline.a(stage), pipeline.a(next), keep, a, thread);
   align_operand<kConfig.b, TileB<kConfig>, u32(kConfig.tile_n), kThreads>(
       pipeline.b(stage), pipeline.b(next), keep, b, thread);
   arch::fence_async_shared();
-  arch::named_sync(barrier, kThreads);
+  return true;
 }
 
 }  // namespace wgrad::device

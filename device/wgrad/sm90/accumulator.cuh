@@ -2,7 +2,7 @@
 // way into 16 x 128-byte output boxes (128-byte swizzle).
 #pragma once
 
-#include "wgrad/arch/arch.cuh"
+#include "wgrad/common/output_element.cuh"
 #include "wgrad/common/tile.cuh"
 #include "wgrad/sm90/config.hpp"
 #include "wgrad/sm90/fragment.hpp"
@@ -36,28 +36,6 @@ struct Accumulators {
     for (u32 b = 0; b < kBands; ++b) arch::wgmma_pin(band[b]);
   }
 };
-
-template <OutputType kType>
-WGRAD_DEVICE u32 pack(float x, float y) {
-  if constexpr (kType == OutputType::kBf16) return arch::pack_bf16(x, y);
-  return arch::pack_fp16(x, y);
-}
-
-template <OutputType kType>
-WGRAD_DEVICE arch::FloatPair unpack(u32 packed) {
-  if constexpr (kType == OutputType::kBf16) return arch::unpack_bf16(packed);
-  return arch::unpack_fp16(packed);
-}
-
-// Rounded sum of two accumulators and, when kAdd, the two destination values already there.
-template <OutputType kType, bool kAdd>
-WGRAD_DEVICE u32 round_pair(float x, float y, u32 there) {
-  if constexpr (kAdd) {
-    const arch::FloatPair old = unpack<kType>(there);
-    return pack<kType>(x + old.low, y + old.high);
-  }
-  return pack<kType>(x, y);
-}
 
 // 16-bit outputs: 64 columns from accumulator d + 32 * kBox. With kAdd the box holds the
 // destination.

@@ -15,6 +15,7 @@ struct Consumer {
   static constexpr bool kPingpong = kConfig.split == WarpgroupSplit::kTiles;
   static constexpr u32 kBands = u32(bands_per_warpgroup(kConfig));
   static constexpr u32 kTailColumns = u32(kConfig.tail_n > 0 ? kConfig.tail_n : kConfig.tile_n);
+  static constexpr u32 kReaders = u32(warpgroups_per_tile(kConfig)) * kWarpgroupThreads;
   static constexpr u32 kBothWarpgroups = 1;  // named barriers: one for all math threads,
   static constexpr u32 kOwnWarpgroup = 2;    // and one for each warpgroup from here on
   static constexpr i32 kPrefetchLead =
@@ -65,7 +66,8 @@ struct Consumer {
     const u32 barrier = kPingpong ? kOwnWarpgroup + u32(warpgroup) : kBothWarpgroups;
     const u32 among = kPingpong ? u32(thread) % kWarpgroupThreads : u32(thread);
     const i32 token = first_token<kConfig>(p, w) + i32(shift) + block * kConfig.tile_k;
-    align_stage<kConfig>(pipeline, at.slot, next.slot, w, token, a, b, among, barrier);
+    if (align_share<kReaders>(pipeline, at.slot, next.slot, w, token, a, b, among))
+      arch::named_sync(barrier, kReaders);
     epilogue.trace.record(TraceKind::kMask, at.slot, begin);
   }
 
@@ -143,11 +145,11 @@ WGRAD_DEVICE void consume(const Cta<kConfig>& cta, MathThread thread) {
   const u32 warpgroup = arch::warp_uniform(u32(thread) / kWarpgroupThreads);
   const MathWarp warp{arch::warp_uniform(u32(thread) / 32)};
   const u32 rows = kConfig.split == WarpgroupSplit::kRows ? u32(warp) : u32(warp) % kWarpgroupWarps;
-  const Epilogue<kConfig> epilogue{.params = cta.params,
-                                   .ring = {.base = cta.smem, .warp = warp, .at = {}},
-                                   .parts = {.base = cta.smem, .warp = warp, .rank = cta.rank},
-                                   .row = i32(rows) * kWarpRows,
-                                   .trace = Trace<kConfig>::template start<kConfig>(cta.params)};
+  const Epilogue<kConfig> epilogue{{.params = cta.params,
+                                    .ring = {.base = cta.smem, .warp = warp, .at = {}},
+                                    .parts = {.base = cta.smem, .warp = warp, .rank = cta.rank},
+                                    .row = i32(rows) * kWarpRows},
+                                   Trace<kConfig>::template start<kConfig>(cta.params)};
   Consumer<kConfig>{.cta = cta,
                     .pipeline = {.base = cta.smem},
                     .turns = {.base = cta.smem},

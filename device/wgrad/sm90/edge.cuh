@@ -7,19 +7,6 @@
 
 namespace wgrad::device {
 
-template <auto kConfig>
-WGRAD_DEVICE void store_element(u64 address, float value) {
-  if constexpr (kConfig.output == OutputType::kFp32) {
-    if constexpr (kConfig.accumulate) value += arch::load_output_f32(address);
-    arch::store_output_f32(address, value);
-  } else {
-    u32 there = 0;
-    if constexpr (kConfig.accumulate) there = arch::load_output_u16(address);
-    arch::store_output_u16(
-        address, round_pair<kConfig.output, kConfig.accumulate>(value, 0.0f, there) & 0xffffu);
-  }
-}
-
 // A warp: its 16 rows from `row` on. The edge's columns lie in one 8-column group of the
 // accumulator, since `first` is a multiple of 16 bytes and less than 16 bytes follow.
 template <auto kConfig, u32 kCount>

@@ -1,11 +1,10 @@
-// Writing a finished tile out: box after box through the warp's output ring, drained by the copy
-// engine under the next tile's main loop. A warp holds 16 rows of each 64-row band. Its boxes are
-// numbered band by band; those outside the matrix, or of another CTA, are left out.
+// Writing a finished tile out: box after box (common/tile_boxes.cuh) through the warp's output
+// ring, drained by the copy engine under the next tile's main loop. A warp holds 16 rows of each
+// 64-row band.
 #pragma once
 
-#include "wgrad/common/output_ring.cuh"
+#include "wgrad/common/tile_boxes.cuh"
 #include "wgrad/common/trace.cuh"
-#include "wgrad/common/work.cuh"
 #include "wgrad/sm90/accumulator.cuh"
 #include "wgrad/sm90/edge.cuh"
 #include "wgrad/sm90/parts.cuh"
@@ -13,68 +12,24 @@
 namespace wgrad::device {
 
 template <auto kConfig>
-struct Epilogue {
+using WarpBoxes =
+    TileBoxes<kConfig, Parts<kConfig>, bands_per_warpgroup(kConfig), i32{kWarpgroupRows}>;
+
+template <auto kConfig>
+struct Epilogue : WarpBoxes<kConfig> {
   static constexpr i32 kBands = bands_per_warpgroup(kConfig);
   static constexpr i32 kBoxes = output_boxes(kConfig);  // of one band
-  static constexpr i32 kSlots = kConfig.ring_slots;
+  using Boxes = WarpBoxes<kConfig>;
+  using Boxes::band_row;
+  using Boxes::boxes_of_band;
+  using Boxes::fetch_next;
+  using Boxes::is_leader;
+  using Boxes::params;
+  using Boxes::parts;
+  using Boxes::prefetch;
+  using Boxes::ring;
 
-  const KernelParams& params;
-  OutputRing<kConfig> ring;
-  Parts<kConfig> parts;
-  i32 row = 0;  // the warp's first row in its tile
   Trace<kConfig> trace{};
-
-  WGRAD_DEVICE static bool is_leader() { return arch::lane_index() == 0; }
-  WGRAD_DEVICE i32 band_row(const Work& w, i32 band) const {
-    return w.m0 + row + band * kWarpgroupRows;
-  }
-  WGRAD_DEVICE i32 boxes_of_band(const Work& w) const {
-    const i32 inside = boxes_inside<kConfig>(params, w, band_row(w, 0));
-    if constexpr (kConfig.split_k == 1) return inside;
-    return min_of(max_of(inside - parts.first_own(), 0), boxes_per_cta(kConfig));
-  }
-
-  // Box `number` of the tile, of `boxes` in each band; false if there is none.
-  WGRAD_DEVICE bool locate(const Work& w, i32 boxes, i32 number, arch::Coord& x) const {
-    if (boxes == 0) return false;
-    const i32 band = number / boxes;
-    if (band >= kBands || band_row(w, band) >= params.m) return false;
-    x = box_coord<kConfig>(params, w, band_row(w, band), parts.first_own() + number - band * boxes);
-    return true;
-  }
-
-  // Accumulate: the destination on its way into L2, a few boxes ahead of the store that needs it.
-  // Further ahead is slower (docs/notes, reduce-add prefetch).
-  WGRAD_DEVICE void prefetch(const Work& w, i32 boxes, i32 number) const {
-    arch::Coord x{};
-    if (locate(w, boxes, number, x)) arch::prefetch_box(params.map_out, x);
-  }
-  WGRAD_DEVICE void prefetch_first(const Work& w) const {
-    if (!is_leader()) return;
-    const i32 boxes = boxes_of_band(w);
-    for (i32 number = 0; number < kConfig.prefetch_boxes; ++number) prefetch(w, boxes, number);
-  }
-
-  // 16-bit accumulate: the first destination boxes are fetched under the main loop, the others as
-  // slots fall free.
-  WGRAD_DEVICE void fetch(const Work& w, u32 slot, i32 boxes, i32 number) const {
-    arch::Coord x{};
-    if (locate(w, boxes, number, x)) ring.fetch(slot, params.map_out, x);
-  }
-  WGRAD_DEVICE void fetch_first(const Work& w) const {
-    if (!is_leader()) return;
-    const i32 boxes = boxes_of_band(w);
-    arch::wait_stores_read<0>();
-    RingCursor<u32(kSlots)> slot = ring.at;
-    for (i32 number = 0; number < kSlots; ++number, slot.advance())
-      fetch(w, slot.slot, boxes, number);
-  }
-  // Box `number` has just been handed over from `slot`: the slot before it is free sooner.
-  WGRAD_DEVICE void fetch_next(const Work& w, u32 slot, i32 boxes, i32 number) const {
-    if (!is_leader()) return;
-    arch::wait_stores_read<1>();
-    fetch(w, slot == 0 ? u32(kSlots) - 1 : slot - 1, boxes, number - 1 + kSlots);
-  }
 
   template <i32 kBand, i32 kBox>
   WGRAD_DEVICE void write_out_box(const Accumulators<kConfig>& d, const Work& w, i32 boxes) {

@@ -6,9 +6,9 @@
 // clusters of cluster_ctas(kConfig).
 #pragma once
 
+#include "wgrad/common/producer.cuh"
 #include "wgrad/common/setup.cuh"
 #include "wgrad/sm90/consumer.cuh"
-#include "wgrad/sm90/producer.cuh"
 
 namespace wgrad::device {
 
@@ -27,7 +27,7 @@ WGRAD_DEVICE void wgrad_sm90(const KernelParams& params) {
   const u32 thread = arch::thread_index();
   if (arch::warp_uniform(thread / kWarpgroupThreads) == 0) {
     arch::release_registers<kProducerRegisters<kConfig>>();
-    produce(cta, LoaderThread{thread});
+    produce<Parts<kConfig>>(cta, LoaderThread{thread});
   } else {
     arch::claim_registers<kMathRegisters<kConfig>>();
     consume(cta, MathThread{thread - kWarpgroupThreads});

@@ -70,10 +70,10 @@ WGRAD_DEVICE void multiply_decoded(const Cta<kConfig>& cta, u32 thread) {
   const u32 warp = arch::warp_uniform(thread / 32);
   const u32 row = warpgroup * kBands * u32{kWarpgroupRows} + warp % 4 * u32{kWarpRows};
   const Epilogue<kConfig> epilogue{
-      .params = cta.params,
-      .ring = {.base = cta.smem, .warp = MathWarp{warp}, .at = {}},
-      .parts = {.base = cta.smem, .warp = MathWarp{warp}, .rank = cta.rank},
-      .row = i32(row)};
+      {.params = cta.params,
+       .ring = {.base = cta.smem, .warp = MathWarp{warp}, .at = {}},
+       .parts = {.base = cta.smem, .warp = MathWarp{warp}, .rank = cta.rank},
+       .row = i32(row)}};
   if constexpr (kConfig.registers_a) {
     const u32 own = row + Fragment::row(arch::lane_index(), 0u);
     RegisterConsumer<kConfig>{.cta = cta,

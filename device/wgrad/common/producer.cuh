@@ -1,4 +1,5 @@
-// The producer: one thread has the copy engine fill stage after stage, tile after tile.
+// The producer: one thread has the copy engine fill stage after stage, tile after tile. `Parts`:
+// what of a tile a CTA has where a cluster shares it (common/whole_tile.cuh: all of it).
 #pragma once
 
 #include "wgrad/common/loader.cuh"
@@ -7,11 +8,10 @@
 #include "wgrad/common/scheduler.cuh"
 #include "wgrad/common/tile.cuh"
 #include "wgrad/common/trace.cuh"
-#include "wgrad/sm90/parts.cuh"
 
 namespace wgrad::device {
 
-template <Config kConfig>
+template <KernelConfig auto kConfig, typename Parts>
 struct Producer {
   static constexpr bool kMulticast = uses_multicast(kConfig);
   static constexpr u32 kBoxTokens = u32(b_box_tokens(kConfig));
@@ -88,14 +88,14 @@ struct Producer {
   WGRAD_DEVICE void run() const {
     StageCursor<kConfig> at;
     auto trace = Trace<kConfig>::template start<kConfig>(cta.params);
-    Parts<kConfig> parts{.base = cta.smem, .rank = cta.rank};
+    Parts parts{.base = cta.smem, .rank = cta.rank};
     for (WorkQueue<kConfig> queue{.base = cta.smem};; queue.at.advance()) {
       const Work w = queue.read();
       if (w.blocks < 0) break;
-      if constexpr (!Parts<kConfig>::kShared) queue.let_go();
+      if constexpr (!Parts::kShared) queue.let_go();
       fill(at, trace, w);
       parts.wait_read(trace);
-      if constexpr (Parts<kConfig>::kShared) queue.let_go();
+      if constexpr (Parts::kShared) queue.let_go();
     }
     trace.anchor();
   }
@@ -123,9 +123,9 @@ struct Producer {
 };
 
 // The producer warpgroup.
-template <Config kConfig>
+template <typename Parts, KernelConfig auto kConfig>
 WGRAD_DEVICE void produce(const Cta<kConfig>& cta, LoaderThread thread) {
-  const Producer<kConfig> producer{.cta = cta, .pipeline = {.base = cta.smem}};
+  const Producer<kConfig, Parts> producer{.cta = cta, .pipeline = {.base = cta.smem}};
   if constexpr (uses_loader(kConfig)) {
     producer.run_loader(thread);
   } else if (u32(thread) == 0) {
