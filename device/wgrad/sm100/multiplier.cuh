@@ -1,0 +1,97 @@
+// The multiplier: one thread that issues tcgen05.mma for stage after stage, tile after tile. Nothing
+// of it waits for a product: commits tell the producer when a stage is read and the epilogue when a
+// tile is summed.
+#pragma once
+
+#include "wgrad/common/tile.cuh"
+#include "wgrad/common/trace.cuh"
+#include "wgrad/common/work_queue.cuh"
+#include "wgrad/shared/instruction_descriptor.hpp"
+#include "wgrad/shared/matrix_descriptor.hpp"
+#include "wgrad/sm100/accumulators.cuh"
+
+namespace wgrad::device {
+
+// A stage's tile as tcgen05.mma reads it.
+template <typename Tile, u32 kDepth, i32 kBits>
+struct MmaTile {
+  static constexpr MatrixForm kForm = Tile::kMnMajor ? mn_major_128(kDepth) : kKMajor128;
+
+  WGRAD_DEVICE static u64 descriptor(u32 address) { return matrix_descriptor(kForm, address); }
+  // What to add to a descriptor for step s of the stage.
+  static constexpr u64 step(u32 s) {
+    const u32 token = s * u32{kWindowTokens};
+    return (Tile::kMnMajor ? Tile::token_row(0, token) : u32(bytes_of(i32(token), kBits))) >> 4;
+  }
+};
+
+template <shared::sm100::Config kConfig>
+struct Multiplier {
+  static constexpr bool kPrepared = prepares_stages(kConfig);
+  static constexpr u32 kSteps = u32(kConfig.tile_k / kWindowTokens);
+  static constexpr MmaMajors kMajors = {is_mn_major(kConfig.a), is_mn_major(kConfig.b)};
+  using A = MmaTile<TileA<kConfig>, u32(kConfig.tile_k), bits_of(kConfig.input)>;
+  using B = MmaTile<TileB<kConfig>, u32(kConfig.tile_k), bits_of(kConfig.input)>;
+
+  const Cta<kConfig>& cta;
+  Pipeline<kConfig> pipeline;
+  Accumulators<kConfig> accumulators;
+  WorkQueue<kConfig> queue;
+  StageCursor<kConfig> at{};
+
+  // Columns past the end of a row are left out, 64 at a time.
+  WGRAD_DEVICE u32 instruction(const Work& w) const {
+    constexpr i32 kStep = shared::sm100::kColumnStep;
+    const i32 columns = min_of(kConfig.tile_n, round_up(cta.params.n - w.n0, kStep));
+    return f16_instruction(kConfig.input, {u32(kConfig.tile_m), u32(columns)}, kMajors);
+  }
+
+  WGRAD_DEVICE void wait_stage() const {
+    if constexpr (kPrepared) {
+      arch::barrier_wait(pipeline.base + place_of(kConfig, "ready").at + at.slot * kBarrierBytes,
+                         at.parity);
+    } else {
+      pipeline.wait_full(at);
+    }
+  }
+
+  // `keep` 0 starts a new sum.
+  WGRAD_DEVICE void multiply_stage(u32 instruction, u32 keep) const {
+    const u64 a = A::descriptor(pipeline.a(at.slot)), b = B::descriptor(pipeline.b(at.slot));
+#pragma unroll
+    for (u32 s = 0; s < kSteps; ++s) {
+      arch::tcgen05_multiply<1>(accumulators.tile(), a + A::step(s), b + B::step(s), instruction,
+                                s == 0 ? keep : 1);
+    }
+    arch::tcgen05_commit<1>(pipeline.empty(at.slot));
+  }
+
+  WGRAD_DEVICE void multiply(const Work& w, Trace<kConfig>& trace) {
+    const u32 instruction = this->instruction(w);
+    accumulators.wait_empty();
+    for (i32 block = 0; block < w.blocks; ++block, at.advance()) {
+      trace.span(TraceKind::kWaitFull, at.slot, [&] { wait_stage(); });
+      const u32 begin = trace.now();
+      multiply_stage(instruction, block == 0 ? 0 : 1);
+      trace.record(TraceKind::kMultiply, at.slot, begin);
+    }
+    arch::tcgen05_commit<1>(accumulators.full());
+    accumulators.at.advance();
+  }
+
+  // An entry of the queue is kept until its last product is issued: the scheduler claims long tiles
+  // by it. At the end every commit's arrival is waited for: shared memory must outlive it.
+  WGRAD_DEVICE void run() {
+    auto trace = Trace<kConfig>::template start<kConfig>(cta.params);
+    for (;; queue.at.advance()) {
+      const Work w = queue.read();
+      if (w.blocks < 0) break;
+      if (w.blocks > 0) multiply(w, trace);
+      queue.let_go();
+    }
+    for (i32 stage = 0; stage < kConfig.stages; ++stage, at.advance()) pipeline.wait_empty(at);
+    trace.anchor();
+  }
+};
+
+}  // namespace wgrad::device

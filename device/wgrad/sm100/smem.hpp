@@ -1,0 +1,46 @@
+// Where everything lies in a CTA's dynamic shared memory. The host sizes the launch with it, the
+// device addresses with it.
+#pragma once
+
+#include "wgrad/shared/smem_table.hpp"
+#include "wgrad/sm100/config.hpp"
+
+namespace wgrad::shared::sm100 {
+
+inline constexpr u32 kMaxSharedBytes = 232448;  // opt-in limit of a block (227 KB)
+
+constexpr SmemTable smem_table(const Config& c) {
+  const u32 stages = static_cast<u32>(c.stages);
+  const u32 slots = static_cast<u32>(math_warps(c) * c.ring_slots);
+  const u32 accumulators = static_cast<u32>(kAccumulators);
+  SmemTable t{};
+  t.add({"a stage", RegionKind::kStage, a_stage_bytes(c), stages, kBoxAlignment});
+  t.add({"b stage", RegionKind::kStage, b_stage_bytes(c), stages, kBoxAlignment});
+  t.add({"output ring slot", RegionKind::kOutput, static_cast<u32>(output_box_bytes(c)), slots,
+         kBoxAlignment});
+  t.add({"key of the sort", RegionKind::kLoan, 4, static_cast<u32>(kMaxOrderedExperts)});
+  t.add_barriers("full", stages, full_arrivals(c));  // operands have landed
+  t.add_barriers("empty", stages, 1);                // a commit: operands are multiplied
+  if (prepares_stages(c)) t.add_barriers("ready", stages, kPreparationWarps);
+  t.add_barriers("readback", slots, 1);  // 16-bit accumulate: the destination's box has landed
+  t.add_barriers("accumulator full", accumulators, 1);  // sm100/accumulators.cuh
+  t.add_barriers("accumulator empty", accumulators, kWarpgroupWarps);
+  t.add({"tensor memory", RegionKind::kEntry, 4, 1, 16});  // where it begins
+  add_work_queue(t, static_cast<u32>(queue_readers(c)));
+  add_expert_order(t);
+  t.total = round_up(t.total, 128u);
+  return t;
+}
+
+// Most stages that fit beside the ring.
+constexpr i32 max_stages(Config c) {
+  c.stages = 12;
+  while (c.stages > 2 && smem_table(c).total > kMaxSharedBytes) --c.stages;
+  return c.stages;
+}
+
+static_assert(smem_table(Config{}).total <= kMaxSharedBytes);
+// What lies in the stages fits there.
+static_assert(static_cast<u32>(kMaxOrderedExperts) * 4u <= 2u * (128u + 64u) * 64u);
+
+}  // namespace wgrad::shared::sm100
