@@ -5,13 +5,10 @@
 namespace wgrad::harness {
 
 DeviceSpec gpu_by_name(const std::string& name) {
-  DeviceSpec device = typical_cuda_device(90);
-  device.name = "sm90 (as an H200)";
-  if (name == "sm90") return device;
-  device.name = "sm100 (as a B200)";
-  device.arch = 100;
-  device.sm_count = 148;
-  device.l2_bytes = std::int64_t{126} << 20;
+  DeviceSpec device = typical_cuda_device(name == "sm90" ? 90 : name == "sm103" ? 103 : 100);
+  device.name = name == "sm90"    ? "sm90 (as an H200)"
+                : name == "sm103" ? "sm103 (as a B300)"
+                                  : "sm100 (as a B200)";
   return device;
 }
 

@@ -7,7 +7,7 @@
 
 namespace wgrad::harness {
 
-/// "sm90" or "sm100" as the public data sheets of H200 and B200 describe them.
+/// "sm90", "sm100" or "sm103" as the public data sheets of H200, B200 and B300 describe them.
 DeviceSpec gpu_by_name(const std::string& name);
 
 }  // namespace wgrad::harness

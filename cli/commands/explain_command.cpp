@@ -156,8 +156,8 @@ void add_explain_command(CLI::App& app, std::function<int()>& command, std::ostr
   CLI::App* sub = app.add_subcommand("explain", "Show what the planner chooses, and why");
   add_problem_flags(*sub, flags->problem);
   sub->add_option("--device", flags->device,
-                  "cpu or cuda of this machine (its first GPU), or sm90 or sm100 by hand")
-      ->check(CLI::IsMember({"cpu", "cuda", "sm90", "sm100"}));
+                  "cpu or cuda of this machine (its first GPU), or sm90, sm100 or sm103 by hand")
+      ->check(CLI::IsMember({"cpu", "cuda", "sm90", "sm100", "sm103"}));
   add_number(*sub, "--sms", flags->sms, 1, "Multiprocessors of the GPU");
   add_number(*sub, "--sm-limit", flags->sm_limit, 1, "Multiprocessors a launch may use");
   add_number(*sub, "--threads", flags->threads, 1, "Threads of the CPU");

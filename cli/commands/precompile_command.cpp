@@ -103,7 +103,7 @@ void add_precompile_command(CLI::App& app, std::function<int()>& command, std::o
   CLI::App* sub = app.add_subcommand("precompile", "Compile GPU kernels into the disk cache");
   add_problem_flags(*sub, flags->problem);
   sub->add_option("--device", flags->device, "The GPU to compile for")
-      ->check(CLI::IsMember({"sm90", "sm100"}));
+      ->check(CLI::IsMember({"sm90", "sm100", "sm103"}));
   sub->add_flag("--every-candidate", flags->every_candidate,
                 "All candidates of each problem, not the chosen one only");
   sub->add_flag("--json", flags->json, "JSON instead of a table");

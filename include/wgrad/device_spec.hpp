@@ -26,6 +26,9 @@ struct DeviceSpec {
   bool amx_bf16 = false;        ///< CPU has bf16 tile multiplication
   int sm_limit = 0;  ///< multiprocessors a launch may use, beside other kernels; 0: all; a
                      ///< CPU's is 0
+  bool allow_unverified = false;  ///< the cuda backend may choose kernels that have never run on
+                                  ///< such a GPU (SM 10.0 and 10.3); cuda_device() sets it where
+                                  ///< WGRAD_ALLOW_UNVERIFIED is 1
 
   bool operator==(const DeviceSpec&) const = default;
 };

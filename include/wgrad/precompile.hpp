@@ -48,7 +48,8 @@ std::vector<PrecompiledKernel> precompile(std::span<const Problem> problems,
                                           const PrecompileOptions& options = {});
 
 /// A device of compute capability `arch` / 10 as data centres have it, for planning without one.
-/// Throws RuntimeError for an architecture without kernels: only 90 has them.
+/// 90, 100 and 103; it allows kernels that never ran on such a GPU (DeviceSpec::allow_unverified).
+/// Throws RuntimeError for an architecture without kernels.
 DeviceSpec typical_cuda_device(int arch);
 
 }  // namespace wgrad

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/choice.hpp"
+#include "kernels/search.hpp"
 
 namespace wgrad {
 namespace {
@@ -44,6 +45,12 @@ Explanation explain(const Problem& problem, const DeviceSpec& device) {
   }
   std::stable_sort(out.candidates.begin(), out.candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return rank(a) < rank(b); });
+  if (device.kind == DeviceKind::kCuda && kernels::never_ran(device.arch)) {
+    out.notes.emplace_back(
+        "no kernel has ever run on such a GPU: the cuda backend takes them with "
+        "WGRAD_ALLOW_UNVERIFIED=1 or allow_unverified alone, and predicted times are not "
+        "calibrated");
+  }
   if (device.kind == DeviceKind::kCpu && problem.tiling != Tiling{}) {
     out.notes.emplace_back("mma_tiler_mn and cluster_shape_mn have no effect on a CPU");
   }

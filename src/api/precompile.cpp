@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <set>
 
 #include "api/choice.hpp"
@@ -28,6 +30,14 @@ KernelOrigin public_origin(jit::Origin origin) {
       return KernelOrigin::kCompiled;
   }
 }
+
+/// Of data sheets: H200, B200, B300.
+struct Typical {
+  int arch;
+  int sms;
+  int l2_mib;
+};
+constexpr Typical kTypical[] = {{90, 132, 50}, {100, 148, 126}, {103, 148, 126}};
 
 std::vector<plan::Plan> wanted_plans(const Problem& problem, const DeviceSpec& device, bool all) {
   api::Choice choice = api::choose(problem, device, kBackend);
@@ -88,17 +98,22 @@ std::vector<PrecompiledKernel> precompile(std::span<const Problem> problems,
 }
 
 DeviceSpec typical_cuda_device(int arch) {
-  if (arch != 90) {
-    throw RuntimeError(fmt::format(
-        "wgrad: arch is {}; it must be 90 (Hopper): there are no kernels for others yet", arch));
+  const auto* const found = std::find_if(std::begin(kTypical), std::end(kTypical),
+                                         [&](const Typical& t) { return t.arch == arch; });
+  if (found == std::end(kTypical)) {
+    throw RuntimeError(
+        fmt::format("wgrad: arch is {}; it must be 90 (Hopper), 100 (Blackwell) or 103 (Blackwell "
+                    "Ultra): there are no kernels for others",
+                    arch));
   }
   DeviceSpec device;
   device.kind = DeviceKind::kCuda;
-  device.name = "a typical SM 9.0 device";
+  device.name = fmt::format("a typical SM {}.{} device", arch / 10, arch % 10);
   device.arch = arch;
-  device.sm_count = 132;
+  device.sm_count = found->sms;
   device.smem_bytes = 232448;
-  device.l2_bytes = std::int64_t{50} << 20;
+  device.l2_bytes = std::int64_t{found->l2_mib} << 20;
+  device.allow_unverified = true;  // nothing runs on it
   return device;
 }
 

@@ -29,7 +29,7 @@ class CudaBackend final : public Backend {
   std::string_view name() const noexcept override { return kName; }
 
   std::vector<Reason> limits(const Problem& problem, const DeviceSpec& device) const override {
-    if (device.kind == DeviceKind::kCuda) return kernels::limits(problem, device);
+    if (device.kind == DeviceKind::kCuda) return kernels::limits_on_silicon(problem, device);
     return {{"device", "device", device.name.empty() ? "a CPU" : device.name,
              "a CUDA device for the cuda backend", ReasonKind::kMissingCapability}};
   }

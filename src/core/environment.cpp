@@ -43,6 +43,7 @@ Environment read_environment() {
   env.nvrtc_library = get("WGRAD_NVRTC").value_or("");
   env.cuda_home = get("CUDA_HOME").value_or(get("CUDA_PATH").value_or(""));
   env.emu_seed = get_int("WGRAD_EMU_SEED");
+  env.allow_unverified = get_int("WGRAD_ALLOW_UNVERIFIED") != 0;
   env.log_level = get_int("WGRAD_LOG");
   return env;
 }

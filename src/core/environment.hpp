@@ -16,7 +16,9 @@ struct Environment {
   std::string xdg_cache_home;            ///< XDG_CACHE_HOME
   std::string nvrtc_library;             ///< WGRAD_NVRTC: path of libnvrtc
   std::string cuda_home;                 ///< CUDA_HOME or CUDA_PATH
-  int emu_seed = 0;   ///< WGRAD_EMU_SEED: first schedule of an emulated operator; 0: 1
+  int emu_seed = 0;  ///< WGRAD_EMU_SEED: first schedule of an emulated operator; 0: 1
+  /// WGRAD_ALLOW_UNVERIFIED=1: kernels that have never run on their GPU may
+  bool allow_unverified = false;
   int log_level = 0;  ///< WGRAD_LOG: 0 silent, 1 events
 };
 

@@ -47,6 +47,9 @@ struct Architecture {
 struct KernelFamily {
   std::string_view name;
   std::span<const Architecture> architectures;
+  /// False: emulated and compiled alone. The cuda backend then asks for
+  /// DeviceSpec::allow_unverified.
+  bool ran_on_silicon = true;
 
   /// Whether its kernels are for operands of this kind at all; nothing else is asked where not.
   bool (*takes)(const Problem& problem) = nullptr;

@@ -33,10 +33,27 @@ std::string served_architectures() {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+/// Compute capability 12: Blackwell too, by name.
+bool lacks_tensor_memory(int arch) {
+  return arch / 10 == 12;
+}
+
 Reason no_kernel_for(int arch) {
+  const std::string why =
+      lacks_tensor_memory(arch)
+          ? "has neither wgmma nor tensor memory (tcgen05), which the kernels multiply with"
+          : "has no kernel yet";
+  return {"arch", "compute capability", arch_name(arch),
+          fmt::format("{}: SM {} {}", served_architectures(), arch_name(arch), why),
+          ReasonKind::kMissingCapability};
+}
+
+Reason unverified(int arch) {
   return {
-      "arch", "compute capability", arch_name(arch),
-      fmt::format("{}: there is no kernel for SM {} yet", served_architectures(), arch_name(arch)),
+      "unverified", "compute capability", arch_name(arch),
+      fmt::format("asked for with WGRAD_ALLOW_UNVERIFIED=1 or allow_unverified: the kernels for "
+                  "SM {} have been emulated and compiled, but have never run on such a GPU",
+                  arch_name(arch)),
       ReasonKind::kMissingCapability};
 }
 
@@ -75,6 +92,23 @@ std::vector<Reason> limits(const Problem& problem, const DeviceSpec& device) {
     if (reasons.size() < fewest.size()) fewest = std::move(reasons);
   }
   return fewest;
+}
+
+std::vector<Reason> limits_on_silicon(const Problem& problem, const DeviceSpec& device) {
+  std::vector<Reason> out = limits(problem, device);
+  if (!out.empty() || device.allow_unverified) return out;
+  if (never_ran(device.arch)) out.push_back(unverified(device.arch));
+  return out;
+}
+
+bool never_ran(int arch) {
+  bool any = false, ran = false;
+  for (const KernelFamily* family : families()) {
+    if (!serves(*family, arch)) continue;
+    any = true;
+    ran = ran || family->ran_on_silicon;
+  }
+  return any && !ran;
 }
 
 std::vector<plan::Plan> plans(std::string_view backend, const Problem& problem,

@@ -15,6 +15,14 @@ namespace wgrad::kernels {
 /// contract: its architecture, or the limits of the family that has fewest.
 std::vector<Reason> limits(const Problem& problem, const DeviceSpec& device);
 
+/// The same on a GPU that is none of an emulator's: kernels that have never run on such a GPU are
+/// refused too, unless DeviceSpec::allow_unverified.
+std::vector<Reason> limits_on_silicon(const Problem& problem, const DeviceSpec& device);
+
+/// Whether there are kernels for `arch`, compute capability times ten, and none of them has run on
+/// such a GPU.
+bool never_ran(int arch);
+
 /// Best first; empty exactly when limits() is not.
 std::vector<plan::Plan> plans(std::string_view backend, const Problem& problem,
                               const DeviceSpec& device);

@@ -1,3 +1,4 @@
+#include "core/environment.hpp"
 #include "launch/runtime.hpp"
 #include "wgrad/device_spec.hpp"
 #include "wgrad/errors.hpp"
@@ -5,7 +6,9 @@
 namespace wgrad {
 
 DeviceSpec cuda_device(int ordinal) {
-  return launch::Runtime::instance().device_spec(ordinal);
+  DeviceSpec device = launch::Runtime::instance().device_spec(ordinal);
+  device.allow_unverified = core::read_environment().allow_unverified;
+  return device;
 }
 
 int cuda_device_count() noexcept {

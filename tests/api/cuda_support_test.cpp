@@ -32,15 +32,42 @@ TEST(CudaSupport, SaysYesForHopperWithoutOne) {
 
 // F105: what runs on which architecture.
 TEST(CudaSupport, F105NamesTheArchitectureAndNothingElse) {
+  const std::string served = "9.0 (Hopper), 10.0 (Blackwell), 10.3 (Blackwell Ultra)";
+  const std::pair<int, std::string> refused[] = {
+      {80, "compute capability is 8.0; it must be " + served + ": SM 8.0 has no kernel yet"},
+      {120, "compute capability is 12.0; it must be " + served +
+                ": SM 12.0 has neither wgmma nor tensor memory (tcgen05), which the kernels "
+                "multiply with"},
+      {121, "compute capability is 12.1; it must be " + served +
+                ": SM 12.1 has neither wgmma nor tensor memory (tcgen05), which the kernels "
+                "multiply with"}};
   DeviceSpec device = hopper();
-  for (const auto& [arch, name] : {std::pair{100, "10.0"}, {103, "10.3"}, {120, "12.0"}}) {
+  for (const auto& [arch, sentence] : refused) {
     device.arch = arch;
-    const Support support = check_support(plain(), device);
-    ASSERT_EQ(support.reasons.size(), 1U);
-    EXPECT_EQ(to_string(support.reasons[0]),
-              std::string("compute capability is ") + name +
-                  "; it must be 9.0 (Hopper): there is no kernel for SM " + name + " yet");
+    device.allow_unverified = true;
+    EXPECT_EQ(test::sentences(check_support(plain(), device).reasons), sentence);
     EXPECT_THROW(prepare(plain(), device), RuntimeError);
+  }
+}
+
+// What has never run on a GPU of its kind runs there only for who asks for it.
+TEST(CudaSupport, WhatNeverRanOnSiliconIsAskedFor) {
+  DeviceSpec device = hopper();
+  for (const auto& [arch, name] : {std::pair{100, "10.0"}, {103, "10.3"}}) {
+    device.arch = arch;
+    device.allow_unverified = false;
+    EXPECT_EQ(test::sentences(check_support(plain(), device).reasons),
+              std::string("compute capability is ") + name +
+                  "; it must be asked for with WGRAD_ALLOW_UNVERIFIED=1 or allow_unverified: the "
+                  "kernels for SM " +
+                  name + " have been emulated and compiled, but have never run on such a GPU");
+    EXPECT_THROW(prepare(plain(), device), RuntimeError);
+    device.allow_unverified = true;
+    EXPECT_TRUE(check_support(plain(), device, "cuda"));
+    const Explanation explanation = explain(plain(), device);
+    EXPECT_NE(explanation.candidates.front().plan.find("not run on silicon"), std::string::npos);
+    ASSERT_EQ(explanation.notes.size(), 1U);
+    EXPECT_NE(explanation.notes.front().find("WGRAD_ALLOW_UNVERIFIED=1"), std::string::npos);
   }
 }
 
@@ -70,9 +97,11 @@ TEST(CudaSupport, WithoutADeviceEveryCallSaysSo) {
 }
 
 TEST(CudaSupport, ATypicalDeviceIsOneThatKernelsExistFor) {
-  EXPECT_TRUE(check_support(plain(), typical_cuda_device(90)));
-  EXPECT_EQ(test::refusal<RuntimeError>([] { typical_cuda_device(100); }),
-            "wgrad: arch is 100; it must be 90 (Hopper): there are no kernels for others yet");
+  for (const int arch : {90, 100, 103})
+    EXPECT_TRUE(check_support(plain(), typical_cuda_device(arch))) << arch;
+  EXPECT_EQ(test::refusal<RuntimeError>([] { typical_cuda_device(120); }),
+            "wgrad: arch is 120; it must be 90 (Hopper), 100 (Blackwell) or 103 (Blackwell Ultra): "
+            "there are no kernels for others");
 }
 
 }  // namespace

@@ -91,12 +91,12 @@ TEST_F(Precompile, RefusesWhatCannotRun) {
       test::refusal<ValueError>([&] { precompile(misaligned, typical_cuda_device(90)); }),
       "wgrad: n is 1022 (2044 bytes a row of the output); it must be a multiple of 8, unless the "
       "output's rows are padded");
-  DeviceSpec blackwell = typical_cuda_device(90);
-  blackwell.arch = 100;
+  DeviceSpec ampere = typical_cuda_device(90);
+  ampere.arch = 80;
   const std::vector<Problem> problems = {plain()};
-  EXPECT_EQ(test::refusal<RuntimeError>([&] { precompile(problems, blackwell); }),
-            "wgrad: compute capability is 10.0; it must be 9.0 (Hopper): there is no kernel for SM "
-            "10.0 yet");
+  EXPECT_EQ(test::refusal<RuntimeError>([&] { precompile(problems, ampere); }),
+            "wgrad: compute capability is 8.0; it must be 9.0 (Hopper), 10.0 (Blackwell), 10.3 "
+            "(Blackwell Ultra): SM 8.0 has no kernel yet");
   EXPECT_EQ(entries(), 0U);
 }
 

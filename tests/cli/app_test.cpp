@@ -111,7 +111,7 @@ TEST(App, RefusesInWordsWithTheExitCodeOfABadArgument) {
       {"run --gpu -1", "--gpu is '-1'; it must be a whole number from 0 to 2147483647"},
       {"run --m 99999999999999999999", "--m is '99999999999999999999'; it must be a whole number"},
       {"explain olmoe --device cuda --threads 4", "--threads is for a CPU; --device is cuda"},
-      {"explain --device sm42", "--device: sm42 not in {cpu,cuda,sm90,sm100}"},
+      {"explain --device sm42", "--device: sm42 not in {cpu,cuda,sm90,sm100,sm103}"},
       {"explain olmoe --sms 99", "--sms is for a GPU; --device is cpu"},
       {"explain olmoe --sm-limit 9", "--sm-limit is for a GPU; --device is cpu"},
       {"explain olmoe --device sm90 --threads 4", "--threads is for a CPU; --device is sm90"},

@@ -46,7 +46,8 @@ TEST(Environment, TheDropInNamesVariableTurnsValidationOn) {
 }
 
 TEST(Environment, WordsForNumbersAreRefused) {
-  for (const char* variable : {"WGRAD_VALIDATE", "WGRAD_THREADS", "WGRAD_EMU_SEED", "WGRAD_LOG"}) {
+  for (const char* variable : {"WGRAD_VALIDATE", "WGRAD_THREADS", "WGRAD_EMU_SEED",
+                               "WGRAD_ALLOW_UNVERIFIED", "WGRAD_LOG"}) {
     for (const char* value : {"yes", "-1", "1.5", "2x", " 1", "99999999999"}) {
       const Set set(variable, value);
       EXPECT_EQ(test::refusal<ValueError>([] { read_environment(); }),

@@ -41,8 +41,8 @@ Configs drawn(std::uint64_t seed, std::size_t count) {
 }
 
 Configs covering(const std::string& together) {
-  return test::covering_configs(test::planned_configs(), test::emulated_factors,
-                                std::stoi(together));
+  return test::covering_configs<shared::Config>(test::planned_configs(), test::emulated_factors,
+                                                std::stoi(together));
 }
 
 void write(const std::string& path, const std::string& text) {

@@ -15,7 +15,7 @@ BOXES, ELEMENT = "common/tile_boxes.cuh", "common/output_element.cuh"
 LOADER, RAGGED = "common/loader.cuh", "common/ragged.cuh"
 EDGE, MAIN = "sm90/edge.cuh", "sm90/wgrad_sm90.cuh"
 TRACE, PARTS = "common/trace.cuh", "sm90/parts.cuh"
-WORK, SCHEDULE = "common/work.cuh", "shared/schedule.hpp"
+WORK, SCHEDULE, KERNEL = "common/work.cuh", "shared/schedule.hpp", "shared/kernel_config.hpp"
 
 MUTANTS = [
     ("wait_empty removed", PIPELINE, "arch::barrier_wait(empty(at.slot), at.parity ^ 1);", "", 0),
@@ -37,8 +37,8 @@ MUTANTS = [
      "kWarpgroupWarps * stage_readers(c) + 1;", 0),
     ("empty counts half the warps", SMEM, "kWarpgroupWarps * stage_readers(c);",
      "kWarpgroupWarps / 2 * stage_readers(c);", 0),
-    ("full counts a loader thread less", SMEM, "u32{kWarpgroupThreads} : 0);", "u32{kWarpgroupThreads} - 1 : 0);", 3),
-    ("full counts one more", SMEM, "(uses_tma(c) ? 1 : 0)", "(uses_tma(c) ? 2 : 0)", 0),
+    ("full counts a loader thread less", KERNEL, "u32{kWarpgroupThreads} : 0);", "u32{kWarpgroupThreads} - 1 : 0);", 3),
+    ("full counts one more", KERNEL, "(uses_tma(c) ? 1 : 0)", "(uses_tma(c) ? 2 : 0)", 0),
     ("turn not waited for", TURNS,
      "arch::barrier_wait(turn(warpgroup), (u32(warpgroup) == 0 ? tile + 1 : tile) % 2);", "", 4),
     ("turn parity", TURNS, "(u32(warpgroup) == 0 ? tile + 1 : tile) % 2", "(u32(warpgroup) == 0 ? tile : tile + 1) % 2", 4),

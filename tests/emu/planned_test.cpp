@@ -41,7 +41,7 @@ TEST(PlannedKernels, EveryTwoChoicesMeet) {
 /// Those of the test emu_planned_triples.
 TEST(PlannedKernels, EveryThreeChoicesMeetInTheLongList) {
   const std::vector<Config> planned = planned_configs();
-  const std::vector<Config> covering = covering_configs(planned, emulated_factors, 3);
+  const std::vector<Config> covering = covering_configs<Config>(planned, emulated_factors, 3);
   EXPECT_LT(covering.size(), planned.size() / 50);
   EXPECT_EQ(all_meetings(covering, 3), all_meetings(planned, 3));
 }

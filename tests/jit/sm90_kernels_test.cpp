@@ -30,7 +30,7 @@ constexpr std::int64_t kMostSmem = 232448;  // bytes a CTA may ask for on SM 9.0
 constexpr int kTogether = 3;
 
 std::vector<Config> covering(const std::vector<Config>& all) {
-  return test::covering_configs(all, test::field_factors, kTogether);
+  return test::covering_configs<Config>(all, test::field_factors, kTogether);
 }
 
 TEST(Sm90KernelList, CoversEveryTriple) {

@@ -63,11 +63,11 @@ TEST(Search, PlansAreValues) {
 
 TEST(Search, NamesTheArchitecturesThatAreServed) {
   DeviceSpec device = hopper();
-  device.arch = 103;
+  device.arch = 80;
   EXPECT_TRUE(plans("cuda", plain(), device).empty());
   EXPECT_EQ(test::sentences(limits(plain(), device)),
-            "compute capability is 10.3; it must be 9.0 (Hopper): there is no kernel for SM 10.3 "
-            "yet");
+            "compute capability is 8.0; it must be 9.0 (Hopper), 10.0 (Blackwell), 10.3 (Blackwell "
+            "Ultra): SM 8.0 has no kernel yet");
 }
 
 /// The search knows of a family what its functions say.

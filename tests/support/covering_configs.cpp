@@ -35,6 +35,14 @@ class Numbers {
   std::unordered_map<Meeting, std::size_t> numbers_;
 };
 
+template <typename AnyConfig>
+void add_fields(const AnyConfig& c, Factors& out) {
+  AnyConfig::visit_fields([&](auto field) {
+    if (field.origin != shared::FieldOrigin::kDepth)
+      out.emplace_back(field.name, static_cast<int>(c.*field.member));
+  });
+}
+
 void add_meetings(const Factors& factors, int together, std::size_t first, Meeting begun,
                   std::vector<Meeting>& out) {
   if (together == 0) {
@@ -51,10 +59,13 @@ void add_meetings(const Factors& factors, int together, std::size_t first, Meeti
 
 Factors field_factors(const Config& c) {
   Factors out = {{"tile and split", c.tile_n * 2 + static_cast<int>(c.split)}};
-  Config::visit_fields([&](auto field) {
-    if (field.origin != shared::FieldOrigin::kDepth)
-      out.emplace_back(field.name, static_cast<int>(c.*field.member));
-  });
+  add_fields(c, out);
+  return out;
+}
+
+Factors field_factors(const shared::sm100::Config& c) {
+  Factors out;
+  add_fields(c, out);
   return out;
 }
 
@@ -73,24 +84,24 @@ std::vector<Meeting> meetings(const Factors& factors, int together) {
   return out;
 }
 
-std::vector<Config> covering_configs(const std::vector<Config>& all,
-                                     Factors (*factors)(const Config&), int together) {
+std::vector<std::size_t> covering_indices(const std::vector<Factors>& all, int together) {
   Numbers numbers;
   std::vector<std::vector<std::size_t>> numbered;
   numbered.reserve(all.size());
-  for (const Config& c : all) numbered.push_back(numbers.of(meetings(factors(c), together)));
+  for (const Factors& factors : all) numbered.push_back(numbers.of(meetings(factors, together)));
   std::vector<char> open(numbers.count(), 1);
   const auto gain = [&](const std::vector<std::size_t>& of_config) {
     return std::count_if(of_config.begin(), of_config.end(),
                          [&](std::size_t number) { return open[number] != 0; });
   };
-  std::vector<Config> out;
+  std::vector<std::size_t> out;
   while (std::count(open.begin(), open.end(), 1) > 0) {
     std::vector<std::ptrdiff_t> gains(all.size());
     std::transform(numbered.begin(), numbered.end(), gains.begin(), gain);
-    const auto best = std::max_element(gains.begin(), gains.end()) - gains.begin();
-    out.push_back(all[static_cast<std::size_t>(best)]);
-    for (const std::size_t number : numbered[static_cast<std::size_t>(best)]) open[number] = 0;
+    const auto best =
+        static_cast<std::size_t>(std::max_element(gains.begin(), gains.end()) - gains.begin());
+    out.push_back(best);
+    for (const std::size_t number : numbered[best]) open[number] = 0;
   }
   return out;
 }

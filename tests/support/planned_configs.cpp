@@ -6,18 +6,17 @@
 #include <utility>
 
 #include "core/field_text.hpp"
+#include "kernels/sm100/config.hpp"
 #include "kernels/sm90/config.hpp"
 #include "validate/problem_rules.hpp"
 #include "wgrad/problem.hpp"
 #include "wgrad/scale_layout.hpp"
 
 namespace wgrad::test {
-namespace {
 
 using shared::Config;
 
-/// Problems of every kind that a configuration depends on.
-std::vector<Problem> problems() {
+std::vector<Problem> planned_problems() {
   std::vector<Problem> out(1);
   const auto vary = [&](auto set, auto... values) {
     std::vector<Problem> grown;
@@ -49,19 +48,28 @@ std::vector<Problem> problems() {
   return out;
 }
 
-}  // namespace
+namespace {
 
-std::vector<Config> planned_configs() {
-  std::map<std::string, Config> distinct;
-  for (const Problem& p : problems()) {
-    for (const Config& c : kernels::sm90::allowed_configs(p)) {
-      distinct.emplace(core::field_text(c, "", 100), c);
-    }
+template <typename AllowedConfigs>
+auto distinct_configs(const AllowedConfigs& allowed) {
+  std::map<std::string, typename decltype(allowed(Problem{}))::value_type> distinct;
+  for (const Problem& p : planned_problems()) {
+    for (const auto& c : allowed(p)) distinct.emplace(core::field_text(c, "", 100), c);
   }
-  std::vector<Config> out;
+  decltype(allowed(Problem{})) out;
   out.reserve(distinct.size());
   for (const auto& [text, config] : distinct) out.push_back(config);
   return out;
+}
+
+}  // namespace
+
+std::vector<Config> planned_configs() {
+  return distinct_configs(kernels::sm90::allowed_configs);
+}
+
+std::vector<shared::sm100::Config> planned_sm100_configs() {
+  return distinct_configs(kernels::sm100::allowed_configs);
 }
 
 }  // namespace wgrad::test

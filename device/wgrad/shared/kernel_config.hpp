@@ -21,8 +21,8 @@ concept TileConfig = requires(const C& c) {
 template <typename C>
 concept KernelConfig = TileConfig<C> && requires(const C& c) {
   threads_per_cta(c) + math_warps(c);
-  warpgroups_per_tile(c) + tiles_at_once(c);  // that read a stage; that a CTA has side by side
-  stage_readers(c);                           // CTAs that a stage's multicast part is sent to
+  tiles_at_once(c);  // that a CTA has side by side
+  stage_readers(c);  // CTAs that a stage's multicast part is sent to
   reaches_other_ctas(c);
   b_box_tokens(c) + b_box_rows(c) + output_box_rows(c);
   smem_table(c).total;  // shared/smem_table.hpp
@@ -45,6 +45,13 @@ constexpr bool uses_loader(const C& c) {
 template <TileConfig C>
 constexpr bool uses_tma(const C& c) {
   return c.a != OperandLayout::kKMajorRagged || c.b != OperandLayout::kKMajorRagged;
+}
+
+// Who completes a phase of a stage's `full` barrier: one arrival of the thread that drives the copy
+// engine, one of each thread that copies.
+template <TileConfig C>
+constexpr u32 full_arrivals(const C& c) {
+  return (uses_tma(c) ? 1 : 0) + (uses_loader(c) ? u32{kWarpgroupThreads} : 0);
 }
 
 // The k loop starts at begin rounded down to kTokenAlignment when a K-major box load needs an

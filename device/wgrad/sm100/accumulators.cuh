@@ -1,8 +1,9 @@
-// The accumulators of a CTA: two tiles of 128 lanes x tile_n columns in tensor memory, one behind the
-// other, that the multiplier fills and the epilogue empties in turn. A tile without k blocks takes
-// none.
+// The accumulators of a CTA: two tiles of 128 lanes x tile_n columns in tensor memory, one behind
+// the other, that the multiplier fills and the epilogue empties in turn. A tile without k blocks
+// takes none.
 //
-//   full[i]: completes when every product of the tile is in. One arrival, of the multiplier's commit.
+//   full[i]: completes when every product of the tile is in. One arrival, of the multiplier's
+//   commit.
 //
 //   empty[i]: completes when the tile is read. One arrival of each epilogue warp.
 #pragma once

@@ -1,5 +1,5 @@
-// Config: everything that is fixed when an SM 10.0 or 10.3 kernel for 16-bit operands is compiled. A
-// structural type, so that it can be a template argument.
+// Config: everything that is fixed when an SM 10.0 or 10.3 kernel for 16-bit operands is compiled.
+// A structural type, so that it can be a template argument.
 #pragma once
 
 #include "wgrad/shared/fields.hpp"
@@ -22,7 +22,8 @@ struct Config {
   OperandLayout b = OperandLayout::kMnMajorBlocked;
   OutputMode output_mode = OutputMode::kDense;
   bool accumulate = false;
-  i32 prefetch_boxes = 4;  // FP32 accumulate: destination boxes prefetched into L2 ahead of the adds
+  i32 prefetch_boxes =
+      4;  // FP32 accumulate: destination boxes prefetched into L2 ahead of the adds
   bool partial_columns =
       false;           // n * output_bytes % 16 != 0: the last columns are stored one by one
   bool trace = false;  // record what each warp does when (shared/trace.hpp)
@@ -53,9 +54,9 @@ struct Config {
 };
 static_assert(visits_every_field<Config>(), "a field that visit_fields does not name");
 
-inline constexpr i32 kAccumulators = 2;            // one is written out while the other is summed
-inline constexpr i32 kTensorMemoryColumns = 512;   // of an SM
-inline constexpr i32 kColumnStep = 64;             // of the last tile of a row: multiplied in 64s
+inline constexpr i32 kAccumulators = 2;           // one is written out while the other is summed
+inline constexpr i32 kTensorMemoryColumns = 512;  // of an SM
+inline constexpr i32 kColumnStep = 64;            // of the last tile of a row: multiplied in 64s
 
 // Roles of one CTA, warp after warp: the producer's warpgroup (copies, scheduler), the epilogue's
 // four warps (each reads its quarter of the lanes of tensor memory), one warp that multiplies, and

@@ -1,6 +1,6 @@
-// The epilogue: four warps, each of which reads its 32 lanes of an accumulator, a row of the tile in
-// each, and writes them out box after box (common/tile_boxes.cuh) through its output ring, while the
-// multiplier sums the next tile into the other accumulator.
+// The epilogue: four warps, each of which reads its 32 lanes of an accumulator, a row of the tile
+// in each, and writes them out box after box (common/tile_boxes.cuh) through its output ring, while
+// the multiplier sums the next tile into the other accumulator.
 #pragma once
 
 #include "wgrad/common/output_element.cuh"
@@ -23,8 +23,8 @@ struct TileEpilogue : TileBoxes<kConfig, WholeTile, 1, kConfig.tile_m> {
   using Boxes::row;
   using Values = float[kColumns];
 
-  u32 base;                            // start of dynamic shared memory
-  u32 lanes;                           // the warp's, as part of an address
+  u32 base;   // start of dynamic shared memory
+  u32 lanes;  // the warp's, as part of an address
   Accumulators<kConfig> accumulators;
   Trace<kConfig> trace{};
 
@@ -53,8 +53,8 @@ struct TileEpilogue : TileBoxes<kConfig, WholeTile, 1, kConfig.tile_m> {
         if constexpr (reads_output(kConfig)) c = arch::load_shared(address);
 #pragma unroll
         for (u32 i = 0; i < 4; ++i)
-          c.word[i] = round_pair<kConfig.output, reads_output(kConfig)>(v[2 * i], v[2 * i + 1],
-                                                                        c.word[i]);
+          c.word[i] =
+              round_pair<kConfig.output, reads_output(kConfig)>(v[2 * i], v[2 * i + 1], c.word[i]);
         arch::store_shared(address, c);
       }
     }

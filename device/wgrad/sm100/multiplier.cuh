@@ -1,6 +1,6 @@
-// The multiplier: one thread that issues tcgen05.mma for stage after stage, tile after tile. Nothing
-// of it waits for a product: commits tell the producer when a stage is read and the epilogue when a
-// tile is summed.
+// The multiplier: one thread that issues tcgen05.mma for stage after stage, tile after tile.
+// Nothing of it waits for a product: commits tell the producer when a stage is read and the
+// epilogue when a tile is summed.
 #pragma once
 
 #include "wgrad/common/tile.cuh"
@@ -15,9 +15,10 @@ namespace wgrad::device {
 // A stage's tile as tcgen05.mma reads it.
 template <typename Tile, u32 kDepth, i32 kBits>
 struct MmaTile {
-  static constexpr MatrixForm kForm = Tile::kMnMajor ? mn_major_128(kDepth) : kKMajor128;
-
-  WGRAD_DEVICE static u64 descriptor(u32 address) { return matrix_descriptor(kForm, address); }
+  WGRAD_DEVICE static u64 descriptor(u32 address) {
+    constexpr MatrixForm kForm = Tile::kMnMajor ? mn_major_128(kDepth) : kKMajor128;
+    return matrix_descriptor(kForm, address);
+  }
   // What to add to a descriptor for step s of the stage.
   static constexpr u64 step(u32 s) {
     const u32 token = s * u32{kWindowTokens};
@@ -29,7 +30,6 @@ template <shared::sm100::Config kConfig>
 struct Multiplier {
   static constexpr bool kPrepared = prepares_stages(kConfig);
   static constexpr u32 kSteps = u32(kConfig.tile_k / kWindowTokens);
-  static constexpr MmaMajors kMajors = {is_mn_major(kConfig.a), is_mn_major(kConfig.b)};
   using A = MmaTile<TileA<kConfig>, u32(kConfig.tile_k), bits_of(kConfig.input)>;
   using B = MmaTile<TileB<kConfig>, u32(kConfig.tile_k), bits_of(kConfig.input)>;
 
@@ -42,6 +42,7 @@ struct Multiplier {
   // Columns past the end of a row are left out, 64 at a time.
   WGRAD_DEVICE u32 instruction(const Work& w) const {
     constexpr i32 kStep = shared::sm100::kColumnStep;
+    constexpr MmaMajors kMajors = {is_mn_major(kConfig.a), is_mn_major(kConfig.b)};
     const i32 columns = min_of(kConfig.tile_n, round_up(cta.params.n - w.n0, kStep));
     return f16_instruction(kConfig.input, {u32(kConfig.tile_m), u32(columns)}, kMajors);
   }

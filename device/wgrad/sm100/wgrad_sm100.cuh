@@ -1,8 +1,9 @@
 // The grouped wgrad kernel of SM 10.0 and 10.3: persistent and warp-specialised. One thread
-// schedules, one drives the copy engine (ragged K-major operands: a warpgroup copies), one multiplies
-// with tcgen05.mma into tensor memory, four warps write finished tiles out; with a K-major operand
-// four more put its stages right before they are multiplied. Launch: threads_per_cta(kConfig)
-// threads, smem_table(kConfig).total bytes of dynamic shared memory, grid_ctas(...) CTAs.
+// schedules, one drives the copy engine (ragged K-major operands: a warpgroup copies), one
+// multiplies with tcgen05.mma into tensor memory, four warps write finished tiles out; with a
+// K-major operand four more put its stages right before they are multiplied. Launch:
+// threads_per_cta(kConfig) threads, smem_table(kConfig).total bytes of dynamic shared memory,
+// grid_ctas(...) CTAs.
 //
 // Not run on silicon: emulated, and compiled for sm_100a and sm_103a.
 #pragma once
@@ -44,10 +45,8 @@ WGRAD_DEVICE void multiply_tiles(const Cta<kConfig>& cta, u32 memory) {
 template <shared::sm100::Config kConfig>
 WGRAD_DEVICE void prepare_stages(const Cta<kConfig>& cta, u32 thread) {
   if constexpr (prepares_stages(kConfig)) {
-    Preparation<kConfig>{.cta = cta,
-                         .pipeline = {.base = cta.smem},
-                         .thread = thread,
-                         .queue = {.base = cta.smem}}
+    Preparation<kConfig>{
+        .cta = cta, .pipeline = {.base = cta.smem}, .thread = thread, .queue = {.base = cta.smem}}
         .run();
   }
 }

@@ -9,11 +9,7 @@ namespace wgrad::shared::sm90 {
 
 inline constexpr u32 kMaxSharedBytes = 232448;  // opt-in limit of an SM90 block (227 KB)
 
-// Who completes a phase of the pipeline's barriers: one arrival of the thread that drives the copy
-// engine, one of each thread that copies; one of each math warp of every CTA a stage was sent to.
-constexpr u32 full_arrivals(const Config& c) {
-  return (uses_tma(c) ? 1 : 0) + (uses_loader(c) ? u32{kWarpgroupThreads} : 0);
-}
+// Who completes a phase of a stage's `empty` barrier: each math warp of every CTA it was sent to.
 constexpr u32 empty_arrivals(const Config& c) {
   return static_cast<u32>(warpgroups_per_tile(c)) * kWarpgroupWarps * stage_readers(c);
 }

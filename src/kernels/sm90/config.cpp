@@ -102,12 +102,6 @@ shared::InputType input_type(DType dtype) {
   return dtype == DType::kF16 ? shared::InputType::kFp16 : shared::InputType::kBf16;
 }
 
-std::int64_t tile_count(const shared::Config& c, const Problem& p) {
-  const std::int64_t each =
-      ceil_div(p.m, static_cast<std::int64_t>(c.tile_m) * c.cluster_m) * ceil_div(p.n, c.tile_n);
-  return each > kMaxTiles / p.experts ? kMaxTiles + 1 : each * p.experts;
-}
-
 std::int64_t smem_bytes(const shared::Config& c) {
   return static_cast<std::int64_t>(shared::smem_table(c).total);
 }
@@ -170,16 +164,7 @@ std::vector<shared::Config> offered_configs(const Problem& p, const DeviceSpec& 
 }
 
 LaunchConfig launch_values(const shared::Config& c, const Problem& p, const DeviceSpec& device) {
-  const shared::Sms sms = sms_of(device);
-  LaunchConfig config;
-  config.kernel = c;
-  config.raster_m = shared::default_raster_m(c, sms);
-  const auto grid = shared::tile_grid(c, static_cast<int>(p.m), static_cast<int>(p.n),
-                                      static_cast<int>(p.experts), config.raster_m);
-  config.grid = static_cast<int>(shared::grid_ctas(c, grid, sms));
-  config.smem_bytes = static_cast<int>(smem_bytes(c));
-  config.overlaps = usable_sms(device) == device.sm_count;
-  return config;
+  return launch_of<LaunchConfig>(c, smem_bytes(c), p, device);
 }
 
 std::string sharing(const shared::Config& c) {

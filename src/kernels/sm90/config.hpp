@@ -8,6 +8,7 @@
 #include "kernels/sm90/emulated_kernel.hpp"
 #include "wgrad/device_spec.hpp"
 #include "wgrad/problem.hpp"
+#include "wgrad/scale_layout.hpp"
 #include "wgrad/shared/schedule.hpp"
 #include "wgrad/shared/tensor_map.hpp"
 #include "wgrad/sm90/config.hpp"
@@ -43,13 +44,36 @@ shared::OutputType output_type(DType dtype);
 /// Configurations for `problem` that its tiling arguments allow, whatever the device.
 std::vector<shared::Config> allowed_configs(const Problem& problem);
 
-/// Cluster tiles of all experts; kMaxTiles + 1 stands for any larger number.
-std::int64_t tile_count(const shared::Config& config, const Problem& problem);
+/// Cluster tiles of all experts, of a configuration of any family; kMaxTiles + 1 stands for any
+/// larger number.
+template <shared::TileConfig Config>
+std::int64_t tile_count(const Config& c, const Problem& p) {
+  const std::int64_t each =
+      ceil_div(p.m, static_cast<std::int64_t>(c.tile_m) * c.cluster_m) * ceil_div(p.n, c.tile_n);
+  return each > kMaxTiles / p.experts ? kMaxTiles + 1 : each * p.experts;
+}
 /// Dynamic shared memory of one CTA.
 std::int64_t smem_bytes(const shared::Config& config);
 /// Multiprocessors that a launch may use.
 int usable_sms(const DeviceSpec& device);
 shared::Sms sms_of(const DeviceSpec& device);
+
+/// The values of a launch that are not compiled in, of a configuration of any family that takes
+/// `smem` bytes of shared memory and fits `device`.
+template <typename Launch, shared::TileConfig Config>
+Launch launch_of(const Config& c, std::int64_t smem, const Problem& p, const DeviceSpec& device) {
+  const shared::Sms sms = sms_of(device);
+  Launch launch;
+  launch.kernel = c;
+  launch.raster_m = shared::default_raster_m(c, sms);
+  const auto grid = shared::tile_grid(c, static_cast<int>(p.m), static_cast<int>(p.n),
+                                      static_cast<int>(p.experts), launch.raster_m);
+  launch.grid = static_cast<int>(shared::grid_ctas(c, grid, sms));
+  launch.smem_bytes = static_cast<int>(smem);
+  launch.overlaps = usable_sms(device) == device.sm_count;
+  return launch;
+}
+
 bool fits(const shared::Config& config, const Problem& problem, const DeviceSpec& device);
 /// Of the allowed ones, those that `device` can run.
 std::vector<shared::Config> fitting_configs(const Problem& problem, const DeviceSpec& device);

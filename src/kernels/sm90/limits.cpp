@@ -16,11 +16,11 @@
 namespace wgrad::kernels::sm90 {
 namespace {
 
-void check_extent(std::vector<Reason>& out, const char* name, std::int64_t extent,
-                  ReasonKind kind) {
+void check_extent(std::vector<Reason>& out, const char* name, std::int64_t extent, ReasonKind kind,
+                  std::string_view chip) {
   if (extent <= kMaxExtent) return;
   out.push_back({"extent-limit", name, fmt::format("{}", extent),
-                 fmt::format("at most {} on SM 9.0", kMaxExtent), kind});
+                 fmt::format("at most {} on {}", kMaxExtent, chip), kind});
 }
 
 }  // namespace
@@ -30,27 +30,27 @@ void refuse(std::vector<Reason>& out, const char* rule, const char* field, std::
   out.push_back({rule, field, std::move(got), std::move(need), ReasonKind::kMissingCapability});
 }
 
-void check_tokens(std::vector<Reason>& out, const Problem& p, std::int64_t tokens,
-                  ReasonKind kind) {
+void check_tokens(std::vector<Reason>& out, const Problem& p, std::int64_t tokens, ReasonKind kind,
+                  std::string_view chip) {
   const bool ragged_map = p.a_major == Major::kMn || p.b_major == Major::kMn;
-  if (!ragged_map) return check_extent(out, "tokens", tokens, kind);
+  if (!ragged_map) return check_extent(out, "tokens", tokens, kind, chip);
   if (tokens <= kMaxTokens) return;
   out.push_back({"token-limit", "tokens", fmt::format("{}", tokens),
-                 fmt::format("at most {} for an MN-major operand on SM 9.0", kMaxTokens), kind});
+                 fmt::format("at most {} for an MN-major operand on {}", kMaxTokens, chip), kind});
 }
 
-void check_sizes(std::vector<Reason>& out, const Problem& p) {
+void check_sizes(std::vector<Reason>& out, const Problem& p, std::string_view chip) {
   constexpr ReasonKind kKind = ReasonKind::kMissingCapability;
-  check_tokens(out, p, p.tokens, kKind);
-  check_extent(out, "m", p.m, kKind);
-  check_extent(out, "n", p.n, kKind);
+  check_tokens(out, p, p.tokens, kKind, chip);
+  check_extent(out, "m", p.m, kKind, chip);
+  check_extent(out, "n", p.n, kKind, chip);
 }
 
-void check_pitch(std::vector<Reason>& out, const Problem& p) {
+void check_pitch(std::vector<Reason>& out, const Problem& p, std::string_view chip) {
   const std::int64_t pitch = row_pitch(p) * bits(p.wgrad_dtype) / 8;
   if (pitch > kMaxPitchBytes) {
     refuse(out, "pitch-limit", "wgrad row pitch", fmt::format("{} bytes", pitch),
-           fmt::format("at most {} bytes on SM 9.0", kMaxPitchBytes));
+           fmt::format("at most {} bytes on {}", kMaxPitchBytes, chip));
   }
 }
 
@@ -70,12 +70,13 @@ bool takes_map(const Problem& p, Major major) {
   return major == Major::kMn || p.input_order == InputOrder::kTensor2d;
 }
 
-void check_ld(Reasons& out, const char* field, Major major, std::int64_t ld) {
+void check_ld(Reasons& out, const char* field, Major major, std::int64_t ld,
+              std::string_view chip) {
   const std::int64_t most =
       (major == Major::kMn ? kMaxMnPitchBytes : kMaxPitchBytes) / kElementBytes;
   if (ld <= most) return;
   out.push_back(
-      {"pitch-limit", field, fmt::format("{}", ld), fmt::format("at most {} on SM 9.0", most)});
+      {"pitch-limit", field, fmt::format("{}", ld), fmt::format("at most {} on {}", most, chip)});
 }
 
 template <typename Measure>
@@ -134,10 +135,15 @@ std::vector<Reason> limits(const Problem& p, const DeviceSpec& device) {
   return out;
 }
 
+void check_call(std::vector<Reason>& out, const Problem& p, const Operands& o,
+                std::string_view chip) {
+  check_tokens(out, p, o.tokens, ReasonKind::kBadArgument, chip);
+  if (takes_map(p, p.a_major)) check_ld(out, "a_ld", p.a_major, map_ld_a(p, o), chip);
+  if (takes_map(p, p.b_major)) check_ld(out, "b_ld", p.b_major, map_ld_b(p, o), chip);
+}
+
 void check_operands(std::vector<Reason>& out, const Problem& p, const Operands& o) {
-  check_tokens(out, p, o.tokens, ReasonKind::kBadArgument);
-  if (takes_map(p, p.a_major)) check_ld(out, "a_ld", p.a_major, map_ld_a(p, o));
-  if (takes_map(p, p.b_major)) check_ld(out, "b_ld", p.b_major, map_ld_b(p, o));
+  check_call(out, p, o, kChip);
 }
 
 }  // namespace wgrad::kernels::sm90

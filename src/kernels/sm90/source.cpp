@@ -35,9 +35,9 @@ KernelSource unit(const Unit& u) {
       "  wgrad::device::wgrad_{0}<kConfig>(params);\n"
       "}}\n",
       u.kernel, u.config_text, u.shared_bytes, u.threads, u.parameters, u.parameter_bytes);
-  out.options = {"--gpu-architecture=sm_90a", "--std=c++20", "--device-as-default-execution-space",
-                 "--ptxas-options=-v"};
-  out.arch = 90;
+  out.options = {fmt::format("--gpu-architecture=sm_{}a", u.arch), "--std=c++20",
+                 "--device-as-default-execution-space", "--ptxas-options=-v"};
+  out.arch = u.arch;
   out.shared_bytes = static_cast<int>(u.shared_bytes);
   return out;
 }

@@ -12,7 +12,7 @@
 
 namespace wgrad::kernels::sm90 {
 
-/// What tells the translation units of SM 9.0's kernels apart.
+/// What tells the translation units of the families' kernels apart.
 struct Unit {
   std::string_view kernel;      ///< the family: its folder in device/wgrad/, wgrad_<kernel>
   std::string shape;            ///< for people: tile and kind
@@ -21,6 +21,7 @@ struct Unit {
   std::size_t parameter_bytes = 0;
   std::uint32_t shared_bytes = 0;  ///< dynamic shared memory of a CTA
   int threads = 0;                 ///< of a CTA
+  int arch = 90;                   ///< compute capability times ten
 };
 KernelSource unit(const Unit& u);
 

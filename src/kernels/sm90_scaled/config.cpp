@@ -135,16 +135,7 @@ std::vector<ScaledConfig> offered_configs(const Problem& p, const DeviceSpec& de
 }
 
 LaunchConfig launch_values(const ScaledConfig& c, const Problem& p, const DeviceSpec& device) {
-  const shared::Sms sms = sm90::sms_of(device);
-  LaunchConfig config;
-  config.kernel = c;
-  config.raster_m = shared::default_raster_m(c, sms);
-  const auto grid = shared::tile_grid(c, static_cast<int>(p.m), static_cast<int>(p.n),
-                                      static_cast<int>(p.experts), config.raster_m);
-  config.grid = static_cast<int>(shared::grid_ctas(c, grid, sms));
-  config.smem_bytes = static_cast<int>(smem_bytes(c));
-  config.overlaps = sm90::usable_sms(device) == device.sm_count;
-  return config;
+  return sm90::launch_of<LaunchConfig>(c, smem_bytes(c), p, device);
 }
 
 std::string summary(const LaunchConfig& config) {

@@ -49,6 +49,9 @@ WGRAD_DEVICE void store_shared_cluster_u32(u32 mapped_address, u32 value) {
 WGRAD_DEVICE Quad load_shared_quad(u32 address) {
   return shared_value<Quad>(address);
 }
+WGRAD_DEVICE void store_shared_quad(u32 address, const Quad& q) {
+  emu::store_shared(address, &q, sizeof q);
+}
 WGRAD_DEVICE HalfChunk load_shared_half(u32 address) {
   return shared_value<HalfChunk>(address);
 }

@@ -59,6 +59,11 @@ WGRAD_DEVICE Quad load_shared_quad(u32 address) {
                : "memory");
   return q;
 }
+WGRAD_DEVICE void store_shared_quad(u32 address, const Quad& q) {
+  asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(address), "f"(q.value[0]),
+               "f"(q.value[1]), "f"(q.value[2]), "f"(q.value[3])
+               : "memory");
+}
 WGRAD_DEVICE void store_shared_pair(u32 address, float x, float y) {
   asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(address), "f"(x), "f"(y) : "memory");
 }

@@ -1,0 +1,98 @@
+#include "kernels/sm100/cost.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels/sm90/config.hpp"
+#include "kernels/sm90/skew.hpp"
+#include "wgrad/scale_layout.hpp"
+#include "wgrad/shared/schedule.hpp"
+
+namespace wgrad::kernels::sm100 {
+namespace {
+
+// Of one multiprocessor a clock, except where stated (docs/blackwell.md names the sources).
+constexpr double kClock = 1.85e9;                 // Hz: seen on B200 and B300 under load
+constexpr double kFlops = 8192;                   // dense 16-bit tensor core, 128 rows
+constexpr double kSharedBytes = 128;              // read by the tensor core
+constexpr double kMemoryBytesPerSecond = 7.7e12;  // data sheet; what a kernel reaches is not known
+// Assumed: what Hopper's copy engine and stores reached.
+constexpr double kCopyBytes = 62;
+constexpr double kLoaderBytes = 10;  // ordinary loads of ragged K-major operands
+constexpr double kStoreBytes = 34;
+constexpr double kLaunchSeconds = 4e-6;
+constexpr double kTileClocks = 300;  // an isolated product, its commit and the wait for it
+// A K-major stage is read and written once in shared memory before it is multiplied.
+constexpr double kPreparedBytes = 64;
+
+/// Clocks of one token of a tile.
+struct TokenClocks {
+  double multiply = 0;
+  double feed = 0;
+};
+
+double feed(shared::OperandLayout layout, double bytes) {
+  return bytes / (layout == shared::OperandLayout::kKMajorRagged ? kLoaderBytes : kCopyBytes);
+}
+
+TokenClocks token_clocks(const Config& c, double width) {
+  const double rows = c.tile_m, bytes = shared::bits_of(c.input) / 8.0;
+  const double read = (rows + width) * bytes;
+  const double prepared = shared::moves_rows(c) ? read / kPreparedBytes : 0;
+  const double multiply = std::max(2 * rows * width / kFlops, read / kSharedBytes);
+  return {std::max(multiply, prepared), feed(c.a, rows * bytes) + feed(c.b, c.tile_n * bytes)};
+}
+
+double epilogue_clocks(const Config& c) {
+  const double passes = shared::reads_output(c) ? 3 : shared::reduces_output(c) ? 2 : 1;
+  return passes * c.tile_m * c.tile_n * shared::output_bytes(c) / kStoreBytes;
+}
+
+/// One tile's epilogue runs under the main loop of the next.
+double tile_clocks(const Config& c, double width, double tokens) {
+  const TokenClocks token = token_clocks(c, width);
+  const double k = tokens > 0 ? tokens + c.tile_k / 2.0 : 0;
+  return kTileClocks + std::max(k * std::max(token.multiply, token.feed), epilogue_clocks(c));
+}
+
+/// Inputs once, outputs once, or twice where they are added to.
+double memory_seconds(const Config& c, const Problem& p) {
+  const auto m = static_cast<double>(p.m), n = static_cast<double>(p.n);
+  const double inputs = (m + n) * static_cast<double>(p.tokens) * shared::bits_of(c.input) / 8;
+  const double outputs = m * n * static_cast<double>(p.experts) * shared::output_bytes(c);
+  return (inputs + outputs * (p.accumulate ? 2 : 1)) / kMemoryBytesPerSecond;
+}
+
+double compute_seconds(const Config& c, const Problem& p, const DeviceSpec& device) {
+  sm90::TileCounts tiles;
+  tiles.rows = static_cast<double>(ceil_div(p.m, std::int64_t{c.tile_m}));
+  tiles.columns = static_cast<double>(ceil_div(p.n, std::int64_t{c.tile_n}));
+  tiles.at_once = shared::clusters_at_once(c, sm90::sms_of(device));
+  const auto tokens = static_cast<double>(p.tokens);
+  const std::int64_t rest = p.n - (ceil_div(p.n, std::int64_t{c.tile_n}) - 1) * c.tile_n;
+  const auto last = static_cast<double>(round_up(rest, std::int64_t{shared::sm100::kColumnStep}));
+  return sm90::makespan(sm90::token_shares(p.experts, sm90::Skew::kJitter),
+                        static_cast<double>(p.experts), tiles,
+                        [&](double share) {
+                          return sm90::TileTimes{tile_clocks(c, c.tile_n, share * tokens),
+                                                 tile_clocks(c, last, share * tokens)};
+                        }) /
+         kClock;
+}
+
+std::string_view bound_of(const Config& c, const Problem& p) {
+  const TokenClocks token = token_clocks(c, c.tile_n);
+  const double tokens = static_cast<double>(p.tokens) / static_cast<double>(p.experts);
+  if (epilogue_clocks(c) > tokens * std::max(token.multiply, token.feed)) return "epilogue";
+  return token.feed > token.multiply ? "operand feed" : "tensor cores";
+}
+
+}  // namespace
+
+Cost cost(const Config& c, const Problem& p, const DeviceSpec& device) {
+  const double compute = compute_seconds(c, p, device), memory = memory_seconds(c, p);
+  return {(std::max(compute, memory) + kLaunchSeconds) * 1e3,
+          memory > compute ? "memory" : bound_of(c, p)};
+}
+
+}  // namespace wgrad::kernels::sm100

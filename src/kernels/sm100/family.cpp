@@ -1,0 +1,50 @@
+#include "kernels/family.hpp"
+
+#include <array>
+
+#include "kernels/sm100/candidates.hpp"
+#include "kernels/sm100/image.hpp"
+#include "kernels/sm100/limits.hpp"
+#include "kernels/sm100/source.hpp"
+#include "wgrad/errors.hpp"
+#ifdef WGRAD_WITH_EMU
+#include "kernels/sm100/emulated.hpp"
+#endif
+
+namespace wgrad::kernels::sm100 {
+namespace {
+
+constexpr std::array kArchitectures = {Architecture{100, "Blackwell"},
+                                       Architecture{103, "Blackwell Ultra"}};
+
+/// All: limits() has the sentence for those without a kernel.
+bool takes(const Problem&) {
+  return true;
+}
+
+plan::Plan traced(const Problem&, const plan::Plan&, const DeviceSpec&) {
+  throw RuntimeError("wgrad: the device is SM 10.0; a traced run needs SM 9.0");
+}
+
+#ifdef WGRAD_WITH_EMU
+constexpr const EmulatedFamily* kOnTheEmulator = &kEmulated;
+#else
+constexpr const EmulatedFamily* kOnTheEmulator = nullptr;
+#endif
+
+}  // namespace
+
+extern const KernelFamily kFamily;
+const KernelFamily kFamily = {.name = "sm100",
+                              .architectures = kArchitectures,
+                              .ran_on_silicon = false,
+                              .takes = takes,
+                              .limits = limits,
+                              .candidates = candidates,
+                              .source = source_of,
+                              .check_operands = check_operands,
+                              .image = image,
+                              .traced = traced,
+                              .emulated = kOnTheEmulator};
+
+}  // namespace wgrad::kernels::sm100

@@ -1,0 +1,11 @@
+// For builds without the emulated machine.
+#include "kernels/sm100/emulated_kernels.hpp"
+
+namespace wgrad::kernels::sm100 {
+
+const std::vector<CompiledKernel>& emulated_kernels() {
+  static const std::vector<CompiledKernel> kNone;
+  return kNone;
+}
+
+}  // namespace wgrad::kernels::sm100
