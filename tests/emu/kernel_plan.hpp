@@ -1,8 +1,11 @@
-// A plan that runs a given configuration of the SM90 kernel, planned or not.
+// Plans that run given configurations, planned or not.
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 
 #include "kernels/family.hpp"
 #include "kernels/sm90/config.hpp"
@@ -11,23 +14,34 @@
 
 namespace wgrad::test {
 
-/// On an emulated GPU of `sms`; `raster_m`: rows of a raster group, 0: as the SMs suggest.
-inline plan::Plan plan_of(const shared::Config& config, const Problem& problem, int sms,
-                          int raster_m = 0) {
-  kernels::sm90::LaunchConfig launch =
-      kernels::sm90::launch_values(config, problem, emulated_sm90(sms));
+/// A plan of a family that holds `launch`; `raster_m`: rows of a raster group, 0: those of
+/// `launch`.
+template <typename LaunchConfig>
+plan::Plan emulated_plan(std::string_view family, LaunchConfig launch, int raster_m) {
   if (raster_m > 0) launch.raster_m = raster_m;
   plan::Plan plan;
   plan.backend = "emu";
   const auto all = kernels::families();
-  plan.family = *std::find_if(all.begin(), all.end(),
-                              [](const auto* family) { return family->name == "sm90"; });
+  plan.family =
+      *std::find_if(all.begin(), all.end(), [&](const auto* f) { return f->name == family; });
   plan.config = launch;
+  return plan;
+}
+
+/// On an emulated GPU of `sms`; `raster_m`: rows of a raster group, 0: as the SMs suggest.
+inline plan::Plan plan_of(const shared::Config& config, const Problem& problem, int sms,
+                          int raster_m = 0) {
+  const auto launch = kernels::sm90::launch_values(config, problem, emulated_sm90(sms));
+  plan::Plan plan = emulated_plan("sm90", launch, raster_m);
   if (config.trace) {
     plan.workspace = {{"trace", static_cast<std::int64_t>(shared::trace_bytes(
                                     config, static_cast<std::uint32_t>(launch.grid)))}};
   }
   return plan;
 }
+
+/// The plan by which kernel `kernel` of the program computes `problem`; null: it does not serve it.
+std::optional<plan::Plan> case_plan(std::size_t kernel, const Problem& problem, int sms,
+                                    int raster_m);
 
 }  // namespace wgrad::test

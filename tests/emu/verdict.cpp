@@ -100,8 +100,8 @@ Bytes wanted(const KernelCase& k, const CaseData& data) {
 Verdict verdict(const KernelCase& k) {
   const kernels::sm90::CompiledKernel& kernel = kernels()[k.kernel];
   const Case full = full_case(kernel.config, k);
-  if (!kernels::sm90::computes(kernel.config, full.problem))
-    return {"the kernel does not serve this case", {}};
+  const auto plan = case_plan(k.kernel, full.problem, k.sms, k.raster_m);
+  if (!plan) return {"the kernel does not serve this case", {}};
   const CaseData data(full);
   Instance instance(data, host_device());
   const auto broken = broken_data(k, full, instance.operands());
@@ -113,7 +113,6 @@ Verdict verdict(const KernelCase& k) {
   instance.operands().workspace_bytes =
       static_cast<std::int64_t>(trace.size() * sizeof(shared::TraceEvent));
   FaultRecord record{};
-  const plan::Plan plan = plan_of(kernel.config, full.problem, k.sms, k.raster_m);
   launch::EmulatedSettings settings;
   settings.claim_tiles = k.seed % 4 != 1;
   settings.adversary = {.seed = k.seed, .step_limit = 20'000'000};
@@ -121,7 +120,7 @@ Verdict verdict(const KernelCase& k) {
   if (!kernel.config.accumulate && !kernel.config.trace && k.seed % 5 == 3) settings.launches = 2;
   const bool timed = kernel.config.trace && k.seed % 4 == 2;
   if (timed) settings.adversary.timing = emu::Timing::kModel;
-  const emu::Outcome outcome = launch::launch_emulated(kernel.run, full.problem, plan,
+  const emu::Outcome outcome = launch::launch_emulated(kernel.run, full.problem, *plan,
                                                        instance.operands(), settings, record);
   if (outcome.fault) return {outcome.fault->text(), outcome.stats};
   if (!as_expected(record, broken->expected)) {

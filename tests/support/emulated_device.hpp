@@ -1,4 +1,4 @@
-// A Hopper GPU of a few SMs, as the emulator's tests ask for it.
+// GPUs of a few SMs, as the emulator's tests ask for it.
 #pragma once
 
 #include "plan/hopper.hpp"
@@ -10,6 +10,13 @@ inline DeviceSpec emulated_sm90(int sms = 4) {
   spec.kind = DeviceKind::kEmulated;
   spec.name = "emulated SM90";
   spec.sm_count = sms;
+  return spec;
+}
+
+inline DeviceSpec emulated_sm100(int sms = 4) {
+  DeviceSpec spec = emulated_sm90(sms);
+  spec.name = "emulated SM100";
+  spec.arch = 100;
   return spec;
 }
 
