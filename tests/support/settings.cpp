@@ -18,7 +18,7 @@ Settings settings() {
   s.seed = static_cast<std::uint64_t>(positive("WGRAD_TEST_SEED", 1));
   s.cases = positive("WGRAD_TEST_CASES", s.cases);
   s.divisor = positive("WGRAD_TEST_DIVISOR", s.divisor);
-  s.emulate = positive("WGRAD_TEST_EMU", 0) != 0;
+  s.emulate = positive("WGRAD_TEST_EMU", 0);
   return s;
 }
 

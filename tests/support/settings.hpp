@@ -10,7 +10,9 @@ struct Settings {
   std::int64_t cases = 300;  ///< WGRAD_TEST_CASES: how many seeds follow each other
   /// WGRAD_TEST_DIVISOR: how far the shapes file is scaled down; 1 is the whole size.
   std::int64_t divisor = 64;
-  bool emulate = false;  ///< WGRAD_TEST_EMU=1: conformance runs on the emulated GPU instead
+  /// WGRAD_TEST_EMU: conformance runs on the emulated GPU instead: of SM 10.0 where it is 100, of
+  /// SM 9.0 where it is another number; 0: it does not.
+  std::int64_t emulate = 0;
 };
 
 Settings settings();

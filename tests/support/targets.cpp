@@ -20,7 +20,8 @@ struct Machine {
 
 std::vector<Target> find_emulated() {
   for (const backends::Backend* backend : backends::all()) {
-    if (backend->name() == "emu") return {{"emu", emulated_sm90(), host_device()}};
+    if (backend->name() != "emu") continue;
+    return {{"emu", settings().emulate == 100 ? emulated_sm100() : emulated_sm90(), host_device()}};
   }
   return {};
 }
@@ -47,7 +48,7 @@ std::vector<Target> find_targets() {
       }
     }
   }
-  if (!settings().emulate) return found;
+  if (settings().emulate == 0) return found;
   // Alone: the suite is long there, and the other backends have their own runs.
   std::vector<Target> emulated = find_emulated();
   return emulated.empty() ? found : emulated;
