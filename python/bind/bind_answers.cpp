@@ -51,13 +51,13 @@ std::string repr(const DeviceSpec& d) {
 
 void init_device(DeviceSpec* self, const std::string& kind, const std::string& label, int arch,
                  int sm_count, std::int64_t smem_bytes, std::int64_t l2_bytes, int threads,
-                 bool avx512_bf16, bool amx_bf16, int sm_limit) {
+                 bool avx512_bf16, bool amx_bf16, int sm_limit, bool allow_unverified) {
   if (kind != "cpu" && kind != "cuda") {
     call::refuse({"choice", "kind", "'" + kind + "'", "'cpu' or 'cuda'"});
   }
   const DeviceKind device = kind == "cpu" ? DeviceKind::kCpu : DeviceKind::kCuda;
-  new (self) DeviceSpec{device,   label,   arch,        sm_count, smem_bytes,
-                        l2_bytes, threads, avx512_bf16, amx_bf16, sm_limit};
+  new (self) DeviceSpec{device,  label,       arch,     sm_count, smem_bytes,      l2_bytes,
+                        threads, avx512_bf16, amx_bf16, sm_limit, allow_unverified};
 }
 
 void bind_device(nb::module_& module) {
@@ -67,7 +67,8 @@ void bind_device(nb::module_& module) {
           .def("__init__", init_device, nb::kw_only(), nb::arg("kind"), nb::arg("name") = "",
                nb::arg("arch") = 0, nb::arg("sm_count") = 0, nb::arg("smem_bytes") = 0,
                nb::arg("l2_bytes") = 0, nb::arg("threads") = 1, nb::arg("avx512_bf16") = false,
-               nb::arg("amx_bf16") = false, nb::arg("sm_limit") = 0)
+               nb::arg("amx_bf16") = false, nb::arg("sm_limit") = 0,
+               nb::arg("allow_unverified") = false)
           .def_prop_ro(
               "kind",
               [](const DeviceSpec& d) { return d.kind == DeviceKind::kCpu ? "cpu" : "cuda"; },
@@ -77,6 +78,8 @@ void bind_device(nb::module_& module) {
           .def_rw("sm_count", &DeviceSpec::sm_count, "multiprocessors")
           .def_rw("sm_limit", &DeviceSpec::sm_limit,
                   "multiprocessors a launch may use, beside other kernels; 0: all")
+          .def_rw("allow_unverified", &DeviceSpec::allow_unverified,
+                  "kernels that have never run on such a GPU may be chosen")
           .def_rw("smem_bytes", &DeviceSpec::smem_bytes, "shared memory one CTA may use")
           .def_rw("l2_bytes", &DeviceSpec::l2_bytes, "second-level cache")
           .def_rw("threads", &DeviceSpec::threads, "CPU threads a run may use")

@@ -40,9 +40,10 @@ void each_part(T& value, See&& see) {
 }
 template <IsA<DeviceSpec> T, class See>
 void each_part(T& value, See&& see) {
-  auto& [kind, name, arch, sm_count, smem_bytes, l2_bytes, threads, avx512, amx, limit] = value;
+  auto& [kind, name, arch, sm_count, smem_bytes, l2_bytes, threads, avx512, amx, limit,
+         unverified] = value;
   (see(kind), see(name), see(arch), see(sm_count), see(smem_bytes), see(l2_bytes));
-  (see(threads), see(avx512), see(amx), see(limit));
+  (see(threads), see(avx512), see(amx), see(limit), see(unverified));
 }
 template <IsA<Reason> T, class See>
 void each_part(T& value, See&& see) {

@@ -86,6 +86,7 @@ class DeviceSpec:
     arch: int
     sm_count: int
     sm_limit: int
+    allow_unverified: bool
     smem_bytes: int
     l2_bytes: int
     threads: int
@@ -104,6 +105,7 @@ class DeviceSpec:
         avx512_bf16: bool = ...,
         amx_bf16: bool = ...,
         sm_limit: int = ...,
+        allow_unverified: bool = ...,
     ) -> None: ...
     @property
     def kind(self) -> str: ...

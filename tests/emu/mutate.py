@@ -18,6 +18,7 @@ import tempfile
 import threading
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import sm100_mutants
 from mutants import CI, EQUIVALENT, MUTANTS, SCALED
 
 FLAGS = "-std=c++20 -O1 -w -DWGRAD_EMU".split()
@@ -114,12 +115,17 @@ def main():
     parser.add_argument("--only", default="", help="regular expression of names")
     parser.add_argument("--ci", action="store_true")
     parser.add_argument("--scaled", action="store_true", help="of the kernel for block-scaled operands; its own link file")
+    parser.add_argument("--sm100", action="store_true", help="of the SM 10.0 kernel; its own link file")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--problems", type=int, default=16)
     args = parser.parse_args()
-    bench = Bench(args.source, args.link, args.compiler, args.work,
-                  "scaled_kernel_list.cpp" if args.scaled else "kernel_list.cpp")
-    chosen = [m for m in (SCALED if args.scaled else MUTANTS) if re.search(args.only, m[0]) and (not args.ci or m[0] in CI)]
+    lists, mutants, few, equivalent = {
+        (False, False): ("kernel_list.cpp", MUTANTS, CI, EQUIVALENT),
+        (True, False): ("scaled_kernel_list.cpp", SCALED, CI, EQUIVALENT),
+        (False, True): ("sm100_kernel_list.cpp", sm100_mutants.SM100, sm100_mutants.CI, sm100_mutants.EQUIVALENT),
+    }[args.scaled, args.sm100]
+    bench = Bench(args.source, args.link, args.compiler, args.work, lists)
+    chosen = [m for m in mutants if re.search(args.only, m[0]) and (not args.ci or m[0] in few)]
     if not chosen:
         sys.exit("no such mutant")
     bad = 0
@@ -130,9 +136,9 @@ def main():
                 bad += 1
                 print(f"kernel {kernel} fails unbroken: {short(verdict)}", flush=True)
         for name, verdict in pool.map(lambda m: bench.judge(m, args.problems), chosen):
-            if not verdict and name not in EQUIVALENT:
+            if not verdict and name not in equivalent:
                 bad += 1
-            outcome = short(verdict) if verdict else "SURVIVES: " + EQUIVALENT.get(name, "unexplained")
+            outcome = short(verdict) if verdict else "SURVIVES: " + equivalent.get(name, "unexplained")
             print(f"{name:48} {outcome}", flush=True)
     print(f"{len(chosen)} mutants, {bad} findings")
     sys.exit(1 if bad else 0)
