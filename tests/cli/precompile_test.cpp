@@ -57,8 +57,9 @@ TEST_F(PrecompileCommand, FillsTheCacheAndSaysWhatTheKernelTakes) {
 }
 
 TEST_F(PrecompileCommand, RefusesInWordsWhatNoKernelExistsFor) {
-  EXPECT_EQ(run({"--device", "sm100", "--format", "nvfp4"}), kCannotRun);
-  EXPECT_NE(err_.str().find("there is no kernel for block-scaled operands yet"), std::string::npos)
+  EXPECT_EQ(run({"--device", "sm100", "--cluster", "2,1"}), kCannotRun);
+  EXPECT_NE(err_.str().find("cluster_shape_mn is (2, 1) with mma_tiler_mn (128, 64)"),
+            std::string::npos)
       << err_.str();
   EXPECT_EQ(run({"--format", "mxfp8-e4m3"}), kBadArgument) << "no tile of 64 columns there";
   EXPECT_NE(err_.str().find("mma_tiler_mn is (128, 64)"), std::string::npos) << err_.str();
