@@ -78,9 +78,11 @@ class Notes {
     ops.push_back({OpKind::kTensor, 1, op.pipe, op.number, op.pipe, op.cta, op.thread});
   }
 
-  void tensor(Cta& cta, const TensorRange& range, TensorMemory::Mode mode) const {
+  /// `accumulator`: as a multiplication's results, which come after those of the one before.
+  void tensor(Cta& cta, const TensorRange& range, TensorMemory::Mode mode, bool accumulator) const {
     const TensorHistory& history = thread_->cluster->tensor().history;
-    const TensorOp& op = history.ops[tensor_];
+    TensorOp op = history.ops[tensor_];
+    if (!accumulator) op.accumulator = TensorOp::kNoAccumulator;
     cta.exits.awaited[op.pipe] = op.number;
     cta.tensor.touch(range, mode, tensor_, history, [&](std::uint32_t earlier) {
       return history.order(history.ops[earlier], op,
@@ -137,9 +139,9 @@ void tcgen05_multiply(const Multiplication& m) {
   const Notes notes(thread, op);
   using Mode = TensorMemory::Mode;
   for (Cta* cta : ctas) {
-    for (const TensorRange& range : tiles.scales) notes.tensor(*cta, range, Mode::kRead);
+    for (const TensorRange& range : tiles.scales) notes.tensor(*cta, range, Mode::kRead, false);
     for (const TensorRange& range : tiles.results)
-      notes.tensor(*cta, range, m.accumulate ? Mode::kReadWrite : Mode::kWrite);
+      notes.tensor(*cta, range, m.accumulate ? Mode::kReadWrite : Mode::kWrite, true);
   }
   note_operand(thread, ctas, notes, tiles.a);
   note_operand(thread, ctas, notes, tiles.b);
@@ -162,7 +164,7 @@ void tcgen05_copy_scales(std::uint32_t ctas, std::uint32_t columns, std::uint64_
   const Notes notes(thread, op);
   for (Cta* cta : all) {
     notes.tensor(*cta, {0, kTensorLanes, column_of(columns), kAtomColumns},
-                 TensorMemory::Mode::kWrite);
+                 TensorMemory::Mode::kWrite, false);
   }
   note_operand(thread, all, notes, source);
   TensorWork work;

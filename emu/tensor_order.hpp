@@ -27,9 +27,10 @@ struct TensorOp {
   // Multiplications and copies: complete for who knows `pipe` at `number`.
   Agent pipe = kNoAgent;
   Clock number = 0;
-  Clock issued = 0;               // on the thread's clock
-  std::uint32_t accumulator = 0;  // address of D
-  std::uint32_t shape = 0;        // of the multiplication
+  Clock issued = 0;  // on the thread's clock
+  static constexpr std::uint32_t kNoAccumulator = ~std::uint32_t{0};
+  std::uint32_t accumulator = kNoAccumulator;  // address of D
+  std::uint32_t shape = 0;                     // of the multiplication
   // Loads and stores: when each lane issued it.
   std::uint32_t lanes = 0;  // index in TensorHistory::lane_clocks
 

@@ -39,6 +39,17 @@ std::vector<TensorRange> result_ranges(const TensorTiles& t) {
   return {{0, kTensorLanes, column, halved ? n / 2 : n}};
 }
 
+// Scale factors lie in all lanes.
+void require_apart(const TensorTiles& t) {
+  for (const TensorRange& scale : t.scales) {
+    for (const TensorRange& result : t.results) {
+      require(scale.column + scale.columns <= result.column ||
+                  result.column + result.columns <= scale.column,
+              "results over the scale factors that they are multiplied by");
+    }
+  }
+}
+
 TensorRange scale_range(std::uint32_t address, std::uint32_t rows, const char* name) {
   require(lane_of(address) == 0, fmt::format("{} at lane {}", name, lane_of(address)));
   return {0, kTensorLanes, column_of(address), (rows + kQuarterLanes - 1) / kQuarterLanes};
@@ -77,6 +88,7 @@ TensorTiles TensorTiles::of(const Multiplication& m) {
   if (scaled) {
     t.scales = {scale_range(m.scales_a, t.rows(), "SFA"),
                 scale_range(m.scales_b, t.instruction.n, "SFB")};
+    require_apart(t);
   }
   return t;
 }

@@ -135,6 +135,7 @@ TEST(Machine, ShufflesAndElections) {
     if (ballot(t % 2 == 0) != 0x55555555u) throw FaultError(FaultKind::kIllegal, "ballot");
     const u32 chosen = ballot(elect());
     if (std::popcount(chosen) != 1) throw FaultError(FaultKind::kIllegal, "elect");
+    if (ballot(arch::elect_one()) != chosen) throw FaultError(FaultKind::kIllegal, "elect again");
   }).ends_well();
   Lab([] {
     if (arch::lane_index() != 7) arch::warp_uniform(0);

@@ -320,6 +320,17 @@ TEST(Tcgen05, WhatIsInOrderAndWhatIsNot) {
     check(base + 64, 16);
   })
       .ends_well();
+  prepared([](u32 base) {  // results as scale factors
+    constexpr u32 kScaled =
+        mxf8f6f4_instruction(ElementType::kE4m3, ElementType::kE4m3, {128, 64}, {false, false});
+    if (one()) {
+      multiply(base);
+      arch::tcgen05_multiply_scaled<MmaKind::kMxf8f6f4, 1>(base + 64, a(), b(), kScaled, base,
+                                                           base + 4, 0);
+    }
+    finish();
+  })
+      .fails(FaultKind::kRace, "written by tcgen05_multiply #1");
   prepared([](u32 base) {  // another thread
     if (arch::thread_index() % 64 == 0) {
       multiply(base);
@@ -472,6 +483,26 @@ TEST(Tcgen05, ScaleFactorsLieInAllQuarters) {
   kernel(false, false).ends_well();
   kernel(true, false).fails(FaultKind::kIllegal, "SFA of row 0 differs between lanes 0 and 64");
   kernel(false, true).fails(FaultKind::kRace, "then used by tcgen05_copy_scales");
+}
+
+TEST(Tcgen05, ScaleFactorsAreNoResults) {
+  constexpr u32 kScaled =
+      mxf8f6f4_instruction(ElementType::kE4m3, ElementType::kE4m3, {128, 64}, {false, false});
+  const auto kernel = [](u32 scales) {
+    return prepared([=](u32 base) {
+      const u64 atom = matrix_descriptor(kScaleAtoms, at(kAtom));
+      if (one()) {
+        for (const u32 column : {96U, 100U}) arch::tcgen05_copy_scales<1>(base + column, atom);
+        arch::tcgen05_multiply_scaled<MmaKind::kMxf8f6f4, 1>(base, a(), b(), kScaled, base + 96,
+                                                             base + 100, 0);
+        arch::tcgen05_multiply_scaled<MmaKind::kMxf8f6f4, 1>(base, a(), b(), kScaled, base + scales,
+                                                             base + 100, 1);
+      }
+      finish();
+    });
+  };
+  kernel(96).ends_well();
+  kernel(60).fails(FaultKind::kIllegal, "results over the scale factors");
 }
 
 // The pair's rules of issue: 9.7.16.5.
