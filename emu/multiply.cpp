@@ -22,6 +22,7 @@ int exponent_of(float power) {
 
 using Floats = float __attribute__((vector_size(32)));
 using Ints = std::int32_t __attribute__((vector_size(32)));
+using Bits = std::uint32_t __attribute__((vector_size(32)));
 using Doubles = double __attribute__((vector_size(64)));
 using Longs = std::int64_t __attribute__((vector_size(64)));
 constexpr std::uint32_t kLanes = 8;
@@ -89,10 +90,10 @@ class Product {
     }
     if (!inside) return false;
     // 2^(25 - e) of each lane. Parts of the sum stay below 2^31.
-    Ints scale_bits;
+    Bits scale_bits;
     Floats scale;
     reinterpret(scale_bits, largest);
-    scale_bits = ((2 * 127 + kPlaces) << kFloatPlaces) - scale_bits;
+    scale_bits = ((2U * 127 + kPlaces) << kFloatPlaces) - scale_bits;
     reinterpret(scale, scale_bits);
     Ints parts[kParts] = {};
     parts[0] = __builtin_convertvector(c * scale, Ints);  // conversions cut towards zero

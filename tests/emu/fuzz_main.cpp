@@ -64,14 +64,14 @@ int sweep(const Plan& plan) {
   const auto elapsed = [&] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   };
-  std::uint64_t done = 0, switches = 0, wgmmas = 0;
+  std::uint64_t done = 0, switches = 0, multiplications = 0;
   for (; done < plan.problems && elapsed() < plan.seconds; ++done) {
     const std::uint64_t number = plan.first + done;
     const std::size_t kernel = number % kernels().size();
     const KernelCase c = fuzz_case(kernels()[kernel].config, kernel, number);
     const auto [result, stats] = verdict(c);
     switches += stats.switches;
-    wgmmas += stats.wgmmas;
+    multiplications += stats.wgmmas + stats.tcgen05s;
     if (result.empty()) continue;
     fmt::print("problem {} failed: {}\n", number, result);
     if (!plan.shrink) return 1;
@@ -81,8 +81,9 @@ int sweep(const Plan& plan) {
   if (done == 0) return fmt::print("no problem was run\n"), 1;
   if (done < plan.problems)
     return fmt::print("{} of {} problems right when the time was over\n", done, plan.problems), 1;
-  fmt::print("{} problems right over {} kernels in {:.1f} s: {} fiber switches, {} wgmmas\n", done,
-             kernels().size(), elapsed(), switches, wgmmas);
+  fmt::print(
+      "{} problems right over {} kernels in {:.1f} s: {} fiber switches, {} multiplications\n",
+      done, kernels().size(), elapsed(), switches, multiplications);
   return 0;
 }
 
