@@ -61,7 +61,8 @@ class _QuackFunction(torch.autograd.Function):
 
 
 class Quack(Wgrad):
-    """QuACK's varlen-K product adds into main_grad; the rest is torch's. Not run since it is here."""
+    """QuACK's varlen-K product adds into main_grad; the rest is torch's. It has run with a stand-in
+    alone (tests/tools/test_layer_products.py)."""
 
     def __call__(self, x, weight, offsets):
         y = _QuackFunction.apply(x, weight, offsets)
@@ -71,7 +72,7 @@ class Quack(Wgrad):
 
 class TransformerEngine(Wgrad):
     """TransformerEngine's GroupedLinear, one parameter an expert, fused into main_grad. It takes the
-    token counts on the host, which are read once. Not run since it is here."""
+    token counts on the host, which are read once. It has run with a stand-in alone, as Quack has."""
 
     def __init__(self, counts):
         self._counts = [int(k) for k in counts]

@@ -16,8 +16,8 @@ from .layouts import views
 from .samples import with_memory
 
 _MODES = (
-    "either sample_wgrad for dense mode, or num_experts, wgrad_shape and wgrad_dtype for discrete "
-    "mode, but not both"
+    "one of them: Provide either sample_wgrad for dense mode or (num_experts, wgrad_shape, "
+    "wgrad_dtype) for discrete mode, but not both"
 )
 
 #: By the names that tensor_layouts has for them.
@@ -222,7 +222,8 @@ class GroupedGemmWgrad:
             given = given | views(self._tensor_layouts, given)
         if workspace is not None and workspace is not descriptor_workspace:
             if descriptor_workspace is not None:
-                raise refuse("workspace", "another tensor", "descriptor_workspace itself, or None")
+                need = "descriptor_workspace itself, or None: they name the same buffer"
+                raise refuse("workspace", "another tensor", need)
             given = given | {"descriptor_workspace": workspace}
         compiled = self._stacked if wgrad_ptrs is None else self._pointers
         if compiled is None or (wgrad_ptrs is not None and wgrad_tensor is not None):
@@ -327,12 +328,13 @@ def _check_discrete(contract: _core.Contract, given: dict[str, Any]) -> None:
     experts, m, n = contract.wgrad_shape
     for name in ("wgrad_shape", "wgrad_dtype"):
         if given[name] is None:
-            raise refuse(name, "None", "given in discrete mode")
+            need = "given: wgrad_shape and wgrad_dtype are required in discrete mode"
+            raise refuse(name, "None", need)
     if whole(given["num_experts"]) != experts:
         need = f"{experts}, as sample_offsets is long"
         raise refuse("num_experts", shown(given["num_experts"]), need)
     if pair(given["wgrad_shape"]) != (m, n):
-        raise refuse("wgrad_shape", shown(given["wgrad_shape"]), f"(M, N) = ({m}, {n})")
+        raise refuse("wgrad_shape", shown(given["wgrad_shape"]), f"(M, N) = ({m}, {n}): wgrad_shape mismatch")
     if given["sample_wgrad_expert"] is not None:
         _check_expert(given["sample_wgrad_expert"], contract)
 
@@ -344,12 +346,13 @@ def _check_expert(expert: Any, contract: _core.Contract) -> None:
         expert = jax_front_end("statement").like(expert).stand_in()
     view = _core.read_tensor(expert, name)
     if view.shape not in ((m, n), (m, n, 1)):
-        need = f"(M, N) = ({m}, {n}), or ({m}, {n}, 1)"
+        need = f"(M, N) = ({m}, {n}), or ({m}, {n}, 1): {name} shape mismatch"
         raise refuse(name, f"of shape {view.shape}", need)
     if view.dtype != contract.wgrad_dtype:
         raise refuse(name, view.dtype, f"{contract.wgrad_dtype}, as wgrad_dtype says")
     if not view.contiguous:
-        raise refuse(name, "strided", "contiguous")
+        need = f"contiguous: {name} must be contiguous in M/N order"
+        raise refuse(name, "strided", need)
     if view.device != contract.device:
         raise refuse(name, f"on {view.device}", f"on {contract.device}, as sample_a is")
     if view.address % ALIGNMENT != 0:

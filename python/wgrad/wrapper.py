@@ -8,7 +8,7 @@ from typing import Any
 from . import _core, cache
 from ._overlap import default_sm_limit
 from ._functions import OPERATOR, WRAPPER
-from ._refusals import refuse, unknown
+from ._refusals import refuse
 from ._tensors import is_jax, jax_front_end, new_output, refuse_traced
 from .layouts import views
 from .operator import GroupedGemmWgrad, GroupedGemmWgradSm100, WGradInputOrder
@@ -90,7 +90,9 @@ def grouped_gemm_wgrad_wrapper_sm100(
         RuntimeError: no backend of this build runs it on the tensors' device.
     """
     if output_mode != "dense" and output_mode != "discrete":
-        raise unknown("output_mode", output_mode, "'dense' or 'discrete'")
+        need = f"'dense' or 'discrete' (unsupported output_mode {output_mode!r})"
+        words = 'output_mode must be "dense" or "discrete"'
+        raise refuse("output_mode", repr(output_mode), f"{need}: {words}")
     if output_mode == "dense" and wgrad_ptrs is not None:
         raise refuse("wgrad_ptrs", "given", "None: dense output_mode forbids wgrad_ptrs")
     refuse_traced(a_tensor, "grouped_gemm_wgrad_wrapper_sm100")

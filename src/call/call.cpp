@@ -50,8 +50,10 @@ void check_workspace_size(CallBuilder& b, std::int64_t given) {
   if (given >= need) return;
   b.refuse(
       "workspace", "workspace", counted(given, "byte"),
-      fmt::format("at least {} bytes, as get_grouped_gemm_wgrad_workspace_size_sm100 says{}", need,
-                  b.reading.form == OutputForm::kPointers ? " of output_mode='discrete'" : ""));
+      fmt::format("at least {0} bytes, as get_grouped_gemm_wgrad_workspace_size_sm100 says{1}: {2} "
+                  "requires at least {0} bytes, got {3}",
+                  need, b.reading.form == OutputForm::kPointers ? " of output_mode='discrete'" : "",
+                  b.named("workspace"), given));
 }
 
 void read_workspace(CallBuilder& b) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "call/reference_words.hpp"
+
 namespace wgrad::call {
 namespace {
 
@@ -60,6 +62,8 @@ std::string_view argument(Api api, std::string_view field) {
 
 Reasons translate(Api api, Reasons reasons) {
   for (Reason& reason : reasons) {
+    const std::string_view words = api == Api::kNatural ? "" : reference_words(reason);
+    if (!words.empty()) reason.need.append(": ").append(words);
     const std::string_view field = reason.field;
     const std::size_t end = std::min(field.find_first_of(" ["), field.size());
     reason.field =

@@ -33,7 +33,8 @@ enum class Api : std::uint8_t {
 /// "a" is "sample_a", "a_tensor" or "x"; fields without another name keep theirs.
 std::string_view argument(Api api, std::string_view field);
 
-/// The same reasons in the words of `api`: "wgrad_ptrs[3]" becomes "out[3]".
+/// The same reasons in the words of `api`: "wgrad_ptrs[3]" becomes "out[3]". Those of the drop-in
+/// names end in the reference's own words where it has some.
 Reasons translate(Api api, Reasons reasons);
 
 /// The argument that a reason is about: "wgrad" of "wgrad row pitch", "a" of "a_ld".

@@ -112,7 +112,8 @@ TEST(OperatorTest, RefusesInTheWordsOfTheCaller) {
   };
   EXPECT_EQ(
       refusal<ValueError>(read),
-      "wgrad: offsets_tensor is float64; it must be int32, the cumulative ends of the experts");
+      "wgrad: offsets_tensor is float64; it must be int32, the cumulative ends of the experts: "
+      "sample_offsets must be int32");
 }
 
 TEST(OperatorTest, ThreadsShareOneCache) {

@@ -7,8 +7,6 @@ import os
 
 import pytest
 
-# Of the CPU backend, which a build without oneDNN has not.
-NEEDS_CPU = "this build has no CPU backend (oneDNN); CI=true forbids this"
 HAVE_TORCH = importlib.util.find_spec("torch") is not None
 REQUIRE_TORCH = os.environ.get("WGRAD_REQUIRE_TORCH") == "1"
 
@@ -20,30 +18,13 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError("WGRAD_REQUIRE_TORCH=1, but torch is not installed")
 
 
-def has_cpu_backend() -> bool:
-    import wgrad
-
-    return bool(wgrad.support(experts=1, m=8, n=8, tokens=8, device=wgrad.devices()[0]))
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    if not has_cpu_backend():
-        skip_without_cpu_backend(items)
     if HAVE_TORCH:
         return
     skip = pytest.mark.skip(reason="torch is not installed; WGRAD_REQUIRE_TORCH=1 forbids this")
     for item in items:
         if item.get_closest_marker("torch") is not None:
             item.add_marker(skip)
-
-
-def skip_without_cpu_backend(items: list[pytest.Item]) -> None:
-    """All but what runs on a GPU: nearly every test computes something."""
-    if os.environ.get("CI") == "true":
-        raise pytest.UsageError("CI=true, but this build has no CPU backend")
-    for item in items:
-        if "cuda" not in item.nodeid.partition("[")[2]:
-            item.add_marker(pytest.mark.skip(reason=NEEDS_CPU))
 
 
 @pytest.fixture(autouse=True)

@@ -424,11 +424,11 @@ def discrete(**changes):
 CLASS = {
     "both modes": (
         samples(num_experts=E),
-        "sample_wgrad and num_experts is both given; it must be either sample_wgrad for dense mode",
+        "sample_wgrad and num_experts is both given; it must be one of them: Provide",
     ),
     "neither mode": (samples(sample_wgrad=None), "sample_wgrad and num_experts is neither given"),
-    "no shape": (discrete(wgrad_shape=None), "wgrad_shape is None; it must be given in discrete"),
-    "no dtype": (discrete(wgrad_dtype=None), "wgrad_dtype is None; it must be given in discrete"),
+    "no shape": (discrete(wgrad_shape=None), "wgrad_shape is None; it must be given: "),
+    "no dtype": (discrete(wgrad_dtype=None), "wgrad_dtype is None; it must be given: "),
     "experts": (
         discrete(num_experts=3),
         "num_experts is 3; it must be 2, as sample_offsets is long",
