@@ -582,5 +582,48 @@ TEST(Tcgen05, APairsLoadCountsInThePair) {
   kernel(1).fails(FaultKind::kIllegal, "an mbarrier of neither of its CTAs");
 }
 
+// Atoms that each CTA of a pair brings, counted on its own mbarrier: the leader's copy reads both.
+TEST(Tcgen05, APairsScaleFactorsAreHandedToItsLeader) {
+  alignas(16) static std::uint8_t data[512];
+  const auto kernel = [](bool hand_over) {
+    Lab l = lab(
+        [=] {
+          if (one()) {
+            arch::barrier_init(barrier(0), 1);
+            arch::barrier_init(barrier(1), hand_over ? 2 : 1);
+            arch::barrier_init(barrier(2), 1);
+            arch::barrier_init_fence();
+          }
+          arch::cluster_sync();
+          if (warp() == 0) arch::tensor_memory_alloc<2>(at(kSlot), 32);
+          arch::cluster_sync();
+          const u32 base = arch::load_shared_u32(at(kSlot)), rank = arch::cluster_rank();
+          if (one()) {
+            arch::barrier_arrive_expect(barrier(0), 512);
+            arch::load_bytes(at(kAtom), reinterpret_cast<u64>(data), 512, barrier(0));
+            arch::barrier_wait(barrier(0), 0);
+            if (rank == 0 || hand_over)
+              arch::barrier_arrive_cluster(arch::map_to_rank(barrier(1), 0));
+            if (rank == 0) {
+              arch::barrier_wait(barrier(1), 0);
+              arch::tcgen05_copy_scales<2>(base, matrix_descriptor(kScaleAtoms, at(kAtom)));
+              arch::tcgen05_commit_multicast<2>(barrier(2), 3);
+            }
+          }
+          arch::barrier_wait(barrier(2), 0);
+          arch::tcgen05_fence_after_sync();
+          arch::cluster_sync();
+          if (warp() == 0) arch::tensor_memory_free<2>(base, 32);
+        },
+        128, 2);
+    l.memory.add("data", data, sizeof data, Permission::kRead);
+    return l;
+  };
+  kernel(true).ends_well();
+  const auto f = kernel(false).fault(3);
+  ASSERT_TRUE(f);
+  EXPECT_NE(f->text().find("CTA 1 atom[0]"), std::string::npos) << f->text();
+}
+
 }  // namespace
 }  // namespace wgrad::emu
