@@ -65,8 +65,9 @@ _recorders.append(_record)
 
 
 def __getattr__(name: str) -> _Any:
-    """``wgrad.torch`` and what it lends its name to: loaded, with torch itself, once asked for."""
-    if name in ("torch", "compat"):
+    """``wgrad.torch``, what it lends its name to, and ``wgrad.jax``: loaded, with torch or jax
+    itself, once asked for."""
+    if name in ("torch", "jax", "compat"):
         return _import_module(f"{__name__}.{name}")
     if name == "patch_torch_grouped_mm":
         return _import_module(f"{__name__}.torch").patch_torch_grouped_mm

@@ -141,6 +141,16 @@ def test_a_step_can_be_lowered_for_another_platform(platform):
     assert "wgrad_grouped_wgrad" in exported.mlir_module()
 
 
+def test_wgrad_jax_is_loaded_once_asked_for():
+    program = """
+import sys, wgrad
+assert "jax" not in sys.modules
+print(wgrad.jax.ragged_dot.__name__)
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
+    assert ran.stdout == "ragged_dot\n", ran.stderr
+
+
 def test_wgrad_imports_without_jax():
     program = """
 import sys
