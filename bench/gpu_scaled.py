@@ -1,87 +1,108 @@
 #!/usr/bin/env python3
-"""Times the block-scaled kernels beside the 16-bit one on a CUDA device, interleaved. Usage: gpu_scaled.py [ROUNDS]
+"""Times the block-scaled kernels beside the 16-bit one on a CUDA device.
 
-Prints, for each shape, the 16-bit kernel's TFLOP/s (token-major, bfloat16 out) and each other kernel's time as a multiple of its.
-K-major codes are random normal numbers (FP8) or uniform nibbles (FP4); scale factors vary within six powers of two.
+One process, calls interleaved, the L2 flushed before each, median of the rounds. Prints, for each
+shape, the 16-bit kernel's TFLOP/s (token-major, bfloat16 out) and each format's time as a multiple
+of its ("x BF16"), then the geometric means. K-major codes are random normal numbers (FP8) or
+uniform nibbles (FP4); scale factors vary within six powers of two; counts are even and multiples
+of 128. `--tiles` times every tile instead of the planner's choice.
 """
+
+import argparse
 import statistics
-import sys
 
 import torch
+from timing import interleaved_ms
 
 import wgrad
 
-SHAPES = {"dsv3-ep64-gate": (4, 4096, 7168, 32768), "dsv3-ep32-down": (8, 7168, 2048, 32768),
-          "mixtral-8x7b": (8, 4096, 14336, 32768), "qwen3-30b-a3b": (128, 2048, 768, 131072),
-          "gpt-oss-120b": (128, 2880, 2880, 65536), "olmoe": (64, 2048, 1024, 65536)}
+SHAPES = {
+    "dsv3-ep64-gate": (4, 4096, 7168, 32768),
+    "dsv3-ep32-down": (8, 7168, 2048, 32768),
+    "mixtral-8x7b": (8, 4096, 14336, 32768),
+    "qwen3-30b-a3b": (128, 2048, 768, 131072),
+    "gpt-oss-120b": (128, 2880, 2880, 65536),
+    "olmoe": (64, 2048, 1024, 65536),
+}
+CHOSEN = (256, 256)  # mma_tiler_mn that leaves the tile to the planner
 TILES = ((256, 128), (128, 256), (128, 128))
 
 
 def scales(rows, tokens, vec_size):
     """Swizzled scale factors of that many rows, all of whose experts have whole atoms."""
-    low, high, dtype = (118, 124, torch.float8_e8m0fnu) if vec_size == 32 else (48, 64, torch.float8_e4m3fn)
+    if vec_size == 32:
+        low, high, dtype = 118, 124, torch.float8_e8m0fnu
+    else:
+        low, high, dtype = 48, 64, torch.float8_e4m3fn
     shape = ((rows + 127) // 128 * 128, tokens // vec_size)
     return torch.randint(low, high, shape, device="cuda", dtype=torch.uint8).view(dtype)
 
 
-def runs(experts, m, n, tokens):
-    """Name to a call without arguments, for one shape."""
-    offsets = torch.arange(1, experts + 1, device="cuda", dtype=torch.int32) * (tokens // experts)
+def fp8(rows, tokens, dtype):
+    return torch.randn(rows, tokens, device="cuda").to(dtype)
+
+
+def fp4(rows, tokens):
+    codes = torch.randint(0, 256, (rows, tokens // 2), device="cuda", dtype=torch.uint8)
+    return codes.view(torch.float4_e2m1fn_x2)
+
+
+def runs(experts, m, n, tokens, tiles):
+    """Name to a call without arguments, for one shape; the 16-bit kernel's is "bf16"."""
+    ends = torch.arange(1, experts + 1, device="cuda", dtype=torch.int32) * (tokens // experts)
     out = torch.empty(experts, m, n, device="cuda", dtype=torch.bfloat16)
     ones = torch.ones(experts, device="cuda")
-    x, dy = (torch.randn(tokens, rows, device="cuda", dtype=torch.bfloat16) for rows in (m, n))
-    x8, dy8 = (torch.randn(rows, tokens, device="cuda").to(torch.float8_e4m3fn) for rows in (m, n))
-    x8_mn, dy8_mn = x8.t().contiguous(), dy8.t().contiguous()
-    x4, dy4 = (torch.randint(0, 256, (rows, tokens // 2), device="cuda", dtype=torch.uint8).view(torch.float4_e2m1fn_x2)
-               for rows in (m, n))
     mx = {"x_scale": scales(m, tokens, 32), "dy_scale": scales(n, tokens, 32)}
     nv = {"x_scale": scales(m, tokens, 16), "dy_scale": scales(n, tokens, 16), "x_global_scale": ones,
           "dy_global_scale": ones}
+    e4m3 = [fp8(rows, tokens, torch.float8_e4m3fn) for rows in (m, n)]
+    formats = {
+        "mxfp8 K": ([codes.t() for codes in e4m3], mx),
+        "mxfp8 MN": ([codes.t().contiguous() for codes in e4m3], mx),
+        "mxfp8-e5m2 K": ([fp8(rows, tokens, torch.float8_e5m2).t() for rows in (m, n)], mx),
+        "mxfp4": ([fp4(rows, tokens).t() for rows in (m, n)], {**mx, "sf_vec_size": 32}),
+        "nvfp4": ([fp4(rows, tokens).t() for rows in (m, n)], nv),
+    }
 
     def call(a, b, **more):
-        return lambda: wgrad.grouped_wgrad(a, b, offsets, out=out, **more)
+        return lambda: wgrad.grouped_wgrad(a, b, ends, out=out, **more)
 
-    calls = {"bf16": call(x, dy)}
-    for tile in TILES:
-        text = f"{tile[0]}x{tile[1]}"
-        calls[f"mxfp8 K {text}"] = call(x8.t(), dy8.t(), mma_tiler_mn=tile, **mx)
-        calls[f"mxfp8 MN {text}"] = call(x8_mn, dy8_mn, mma_tiler_mn=tile, **mx)
-        calls[f"nvfp4 {text}"] = call(x4.t(), dy4.t(), mma_tiler_mn=tile, **nv)
-        calls[f"mxfp4 {text}"] = call(x4.t(), dy4.t(), mma_tiler_mn=tile, sf_vec_size=32, **mx)
+    calls = {"bf16": call(*(torch.randn(tokens, rows, device="cuda", dtype=torch.bfloat16) for rows in (m, n)))}
+    for name, (operands, more) in formats.items():
+        for tile in tiles:
+            full = name if tile == CHOSEN else f"{name} {tile[0]}x{tile[1]}"
+            calls[full] = call(*operands, mma_tiler_mn=tile, **more)
     return calls
 
 
-def timed(call):
-    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    begin.record()
-    call()
-    end.record()
-    end.synchronize()
-    return begin.elapsed_time(end)
-
-
 def main():
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 7
-    flush = torch.empty(128 << 20, device="cuda", dtype=torch.uint8)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--tiles", action="store_true", help="every tile instead of the planner's choice")
+    parser.add_argument("--only", nargs="*", default=[], help="names of shapes; all by default")
+    args = parser.parse_args()
+    ratios = {}
     for name, shape in SHAPES.items():
-        times = {}
-        for key, call in runs(*shape).items():
+        if args.only and name not in args.only:
+            continue
+        calls = runs(*shape, TILES if args.tiles else (CHOSEN,))
+        for key in list(calls):
             try:
-                call()
-                times[key] = (call, [])
+                calls[key]()
             except ValueError as refused:  # a tile that the format's kernels do not have
                 print(f"  {key}: {str(refused)[:120]}")
-        for _ in range(rounds):
-            for call, taken in times.values():
-                flush.zero_()
-                taken.append(timed(call))
-        medians = {key: statistics.median(taken) for key, (_, taken) in times.items()}
+                del calls[key]
+        times = interleaved_ms(calls, torch.device("cuda"), args.rounds)
+        medians = {key: statistics.median(taken) for key, taken in times.items()}
         base = medians.pop("bf16")
+        for key, taken in medians.items():
+            ratios.setdefault(key, []).append(taken / base)
         flops = 2 * shape[1] * shape[2] * shape[3]
-        print(f"{name}: bf16 {flops / base / 1e9:.0f} TFLOP/s;", ", ".join(f"{k} {v / base:.2f}" for k, v in medians.items()),
-              flush=True)
-        times.clear()
+        print(f"{name}: bf16 {flops / base / 1e9:.0f} TFLOP/s; x BF16:",
+              ", ".join(f"{key} {taken / base:.2f}" for key, taken in medians.items()), flush=True)
+        calls.clear()
         torch.cuda.empty_cache()
+    print("geometric mean:", ", ".join(f"{key} {statistics.geometric_mean(r):.2f}" for key, r in ratios.items()))
 
 
 if __name__ == "__main__":

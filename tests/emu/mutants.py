@@ -341,6 +341,7 @@ S_PIPELINE, S_CONVERTER = "sm90_scaled/pipeline.cuh", "sm90_scaled/converter.cuh
 S_PRODUCER, S_CONSUMER, S_REGISTERS = "sm90_scaled/producer.cuh", "sm90_scaled/consumer.cuh", "sm90_scaled/register_consumer.cuh"
 S_ROWS, S_COLUMNS, S_MAIN = "sm90_scaled/convert_rows.cuh", "sm90_scaled/columns.cuh", "sm90_scaled/wgrad_sm90_scaled.cuh"
 S_RAW, S_ELEMENT = "sm90_scaled/raw_stage.cuh", "shared/element.hpp"
+S_UNITS, S_RANGE, S_TO_UNITS = "sm90_scaled/units.cuh", "sm90_scaled/scale_range.cuh", "sm90_scaled/convert_units.cuh"
 SCALED = [
     ("raw stage not waited for", S_PIPELINE, "arch::barrier_wait(raw_full(at.slot), at.parity);", "", 0),
     ("raw stage filled too early", S_PIPELINE, "arch::barrier_wait(raw_empty(at.slot), at.parity ^ 1);", "", 0),
@@ -354,7 +355,14 @@ SCALED = [
     ("converters do not meet", S_CONVERTER, "if (!arch::named_any(kMeeting, kThreads, suspect)) return false;",
      "if (!suspect) return false;", 3),
     ("multipliers not in turn", S_CONVERTER, "    table ^= 1;\n", "", 0),
-    ("tile of A rendered over", S_CONVERTER, "if (holds) arch::barrier_wait(pipeline.empty(held.slot), held.parity);", "", 4),
+    ("stage of units without proxy fence", S_TO_UNITS, "    arch::fence_async_shared();\n", "", 4),
+    ("stage of units written too early", S_TO_UNITS, "      pipeline.wait_empty(to);\n      write(", "      write(", 4),
+    ("foreign tokens of a unit decoded", S_UNITS, "words[i] &= (1u << (kept * (32 / kOfWord))) - 1;", "words[i] &= ~0u;", 4),
+    ("range not waited for", S_RANGE, "    arch::barrier_wait(pipeline.range_known(at.slot), at.parity);\n", "", 4),
+    ("every range near", S_RANGE, "if (all(near)) return;", "return;", 4),
+    ("largest scale read before it is written", S_RANGE, "    arch::warp_sync();\n    u32 most = 0;", "    u32 most = 0;", 4),
+    ("powers of two not taken back", S_REGISTERS, "{Near::taken_back(least_a), NearB<kConfig>::taken_back(least_b)}",
+     "{1.0f, NearB<kConfig>::taken_back(least_b)}", 7),
     ("stage released before it is multiplied", S_CONSUMER, "        arch::wgmma_wait<1>();\n", "", 3),
     ("step not waited for", S_REGISTERS, "    arch::wgmma_wait<kInFlight>();\n", "", 4),
     ("copies not waited for", S_PRODUCER, "    arch::wait_copies<kLeft>();\n", "", 9),

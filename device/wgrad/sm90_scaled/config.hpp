@@ -36,7 +36,8 @@ struct ScaledConfig : Config {
   OperandLayout raw_b = OperandLayout::kKMajor;
   i32 raw_stages = 3;  // stages of codes and scale factors
   i32 converters = 1;  // warpgroups that decode
-  // A is decoded by the warps that multiply, into registers; K-major operands alone.
+  // A is decoded by the warps that multiply, into registers; K-major operands alone. Stages whose
+  // scale factors lie near each other are decoded to FP16 (decode_near.cuh), others to `input`.
   bool registers_a = false;
 
   bool operator==(const ScaledConfig&) const = default;
@@ -64,8 +65,9 @@ struct ScaledConfig : Config {
 inline constexpr i32 kScaleAtomRows = 128;
 inline constexpr i32 kScaleAtomColumns = 4;
 inline constexpr i32 kScaleAtomBytes = kScaleAtomRows * kScaleAtomColumns;
-inline constexpr i32 kCopyUnit = 16;     // bytes: where a box may start
-inline constexpr i32 kBlockTokens = 32;  // of a row that one thread decodes at a time
+inline constexpr i32 kCopyUnit = 16;      // bytes: where a box may start
+inline constexpr i32 kRawRowBytes = 128;  // of K-major codes in a raw stage, where registers_a
+inline constexpr i32 kBlockTokens = 32;   // of a row that one thread decodes at a time
 inline constexpr u32 kColumnCheckpoints = 128;
 
 constexpr bool is_block_scaled(const Config&) {
@@ -89,14 +91,20 @@ constexpr i32 converter_threads(const ScaledConfig& c) {
 constexpr i32 converter_warps(const ScaledConfig& c) {
   return converter_threads(c) / 32;
 }
+// One warp looks at the scale factors of a raw stage before it is decoded (scale_range.cuh): e4m3
+// ones are near each other always.
+constexpr bool checks_range(const ScaledConfig& c) {
+  return c.registers_a && c.scale == ScaleType::kE8m0;
+}
 // Warps that copy what no tensor map describes: compact scale factors, and K-major rows whose pitch
 // is no multiple of a copy unit.
 constexpr i32 copier_warps(const ScaledConfig& c) {
   const bool rows = !is_mn_major(c.raw_a) || !is_mn_major(c.raw_b);
-  return rows || c.storage == ScaleStorage::kCompact ? 2 : 0;
+  if (!rows && c.storage != ScaleStorage::kCompact) return 0;
+  return checks_range(c) ? 1 : 2;
 }
 constexpr i32 queue_readers(const ScaledConfig& c) {
-  return 1 + copier_warps(c) + converter_warps(c) + math_warps(c);
+  return 1 + copier_warps(c) + (checks_range(c) ? 1 : 0) + converter_warps(c) + math_warps(c);
 }
 
 // Warps that read a raw stage.
@@ -115,21 +123,25 @@ constexpr bool uses_loader(const ScaledConfig&) {
   return false;
 }
 
-// Tokens of a raw stage: one decoded stage, or two, of which each has every other 16 tokens (the
-// warps that multiply read neighbouring rows without bank conflicts then).
+// Tokens of a raw stage: one decoded stage, or whole rows of the copy engine's swizzle, which are
+// several.
 constexpr i32 raw_tokens(const ScaledConfig& c) {
-  return c.registers_a ? 2 * c.tile_k : c.tile_k;
+  return c.registers_a ? kRawRowBytes * 8 / element_bits(c.element_a) : c.tile_k;
 }
-constexpr i32 raw_blocks(const ScaledConfig& c, i32 blocks) {
-  return c.registers_a ? (blocks + 1) / 2 : blocks;
+// Those that are used: half of them where rows start off a copy unit, which takes more of a row.
+constexpr i32 used_raw_tokens(const ScaledConfig& c, bool is_shifted) {
+  return is_shifted ? raw_tokens(c) / 2 : raw_tokens(c);
+}
+constexpr i32 raw_blocks(const ScaledConfig& c, i32 blocks, bool is_shifted) {
+  return ceil_div(blocks, used_raw_tokens(c, is_shifted) / c.tile_k);
 }
 // Bytes of a raw stage's tokens in one row, without and with room for a start off a copy unit. The
-// pitch is an odd number of units: eight rows meet no bank twice.
+// pitch is an odd number of units, or swizzled: eight rows meet no bank twice.
 constexpr i32 raw_token_bytes(const ScaledConfig& c, ElementType t) {
   return raw_tokens(c) * element_bits(t) / 8;
 }
 constexpr i32 raw_pitch(const ScaledConfig& c, ElementType t) {
-  return raw_token_bytes(c, t) + kCopyUnit;
+  return c.registers_a ? kRawRowBytes : raw_token_bytes(c, t) + kCopyUnit;
 }
 constexpr i32 raw_operand_bytes(const ScaledConfig& c, OperandLayout raw, ElementType t, i32 rows) {
   return is_mn_major(raw) ? rows * raw_tokens(c) : rows * raw_pitch(c, t);
@@ -167,8 +179,9 @@ constexpr bool is_valid(const ScaledConfig& c) {
                      : c.tile_m == 128 && columns);
   const bool alone = c.cluster_m == 1 && c.split_k == 1 && c.split == WarpgroupSplit::kRows &&
                      c.tail_n == 0 && !c.trace;
-  const i32 decoded = c.registers_a ? c.tile_n : c.tile_m + c.tile_n;
-  const bool rows = c.converters >= 1 && decoded % converter_threads(c) == 0;
+  const i32 decoded = c.tile_m + c.tile_n;
+  const bool rows =
+      c.registers_a ? c.converters == 1 : c.converters >= 1 && decoded % converter_threads(c) == 0;
   const bool layouts =
       is_mn_major(c.a) == is_mn_major(c.raw_a) && is_mn_major(c.b) == is_mn_major(c.raw_b);
   return format && halves && tile && alone && rows && layouts && c.stages >= 2 &&

@@ -11,21 +11,19 @@ namespace wgrad::device {
 
 // sum * a * b. A sum of 0 stays 0 whatever the factors are; a partial product overflows or vanishes
 // only where the whole does.
-struct GlobalFactors {
+struct Factors {
   float first;
   float second;
 
   WGRAD_DEVICE static bool is_large(float x) { return x >= 1.0f || x <= -1.0f; }
-  WGRAD_DEVICE GlobalFactors(float a, float b)
+  WGRAD_DEVICE Factors(float a, float b)
       : first(is_large(a) == is_large(b) ? a : a * b),
         second(is_large(a) == is_large(b) ? b : 1.0f) {}
   WGRAD_DEVICE float of(float sum) const { return sum == 0.0f ? sum : sum * first * second; }
 };
 
-// `extra`: TileExtra's, read as floats.
 template <KernelConfig auto kConfig>
-WGRAD_DEVICE void apply_global_factors(Accumulators<kConfig>& d, const arch::Quad& extra) {
-  const GlobalFactors factors(extra.value[1], extra.value[2]);
+WGRAD_DEVICE void apply_factors(Accumulators<kConfig>& d, const Factors& factors) {
 #pragma unroll
   for (u32 b = 0; b < Accumulators<kConfig>::kBands; ++b) {
 #pragma unroll
@@ -110,8 +108,10 @@ struct ScaledConsumer {
       if (w.blocks == 0 || arch::kSetsAccumulators) d.clear();
       multiply(d, w);
       const Work done = queue.read_again();
-      if constexpr (kConfig.global_scale)
-        apply_global_factors(d, arch::load_shared_quad(queue.extra_entry()));
+      if constexpr (kConfig.global_scale) {
+        const arch::Quad extra = arch::load_shared_quad(queue.extra_entry());
+        apply_factors(d, {extra.value[1], extra.value[2]});
+      }
       queue.let_go_together();
       epilogue.write_out(d, done);
     }

@@ -2,7 +2,7 @@
 // which stay in their row.
 #pragma once
 
-#include "wgrad/sm90_scaled/units.cuh"
+#include "wgrad/sm90_scaled/raw_stage.cuh"
 
 namespace wgrad::device {
 
@@ -57,15 +57,13 @@ struct RowConverter {
     return any & 0x80808080u;
   }
 
-  // Element by element: `bits(code, scale)`. `first`: the decoded stage's first token in the raw
-  // one.
+  // Element by element: `bits(code, scale)`.
   template <typename Bits>
-  WGRAD_DEVICE static void write_each(const StageOperand& s, u32 row, u32 first, u32 block,
-                                      const Bits& bits) {
+  WGRAD_DEVICE static void write_each(const StageOperand& s, u32 row, u32 block, const Bits& bits) {
 #pragma unroll 1
     for (u32 pair = 0; pair < kBlockTokens / 2; ++pair) {
       const u32 in_block = Codes::kPacked ? pair / 2 * 4 + pair % 2 : 2 * pair;
-      const u32 token = first + block * kBlockTokens + in_block;
+      const u32 token = block * kBlockTokens + in_block;
       const u32 other = token + (Codes::kPacked ? 2 : 1);
       const u32 value = S::element(s, row, token, bits) | S::element(s, row, other, bits) << 16;
       arch::store_shared_u32(swizzled(s.tile, row, 4 * block + pair / 4) + pair % 4 * 4, value);
@@ -125,7 +123,7 @@ struct RowConverter {
     if (special != 0) {
 #pragma unroll 1
       for (u32 block = 0; block < kBlocks; ++block) {
-        write_each(s, row, 0, block,
+        write_each(s, row, block,
                    [](u32 code, u32 scale) { return exact_bits(S::kElement, code, scale); });
       }
       return;
@@ -135,28 +133,6 @@ struct RowConverter {
       u32 by[kColumns];
       multipliers(s, row, block, codes, by);
       write_block(s, row, block, words[block], by);
-    }
-  }
-
-  // A row in the order of units (units.cuh): chunk 2s of a step s holds its first pairs, the next
-  // one its second.
-  WGRAD_DEVICE static void convert_units(const StageOperand& s, u32 row, u32 half) {
-    using Reader = UnitReader<kConfig, kOfA>;
-    u32 words[kUnitsOfStage][Reader::kWords], by[kUnitsOfStage];
-    u32 any = 0;
-#pragma unroll
-    for (u32 q = 0; q < kUnitsOfStage; ++q) {
-      by[q] = Reader::read(s, row, unit_of(q, half, s.tokens), words[q]);
-      any |= Reader::specials(words[q]);
-    }
-#pragma unroll
-    for (u32 step = 0; step < kUnitsOfStage; ++step) {
-      arch::Chunk first{}, second{};
-#pragma unroll
-      for (u32 q = 0; q < kUnitsOfStage; ++q)
-        Reader::pairs(words[q], by[q], any != 0, step, first.word[q], second.word[q]);
-      arch::store_shared(swizzled(s.tile, row, 2 * step), first);
-      arch::store_shared(swizzled(s.tile, row, 2 * step + 1), second);
     }
   }
 };

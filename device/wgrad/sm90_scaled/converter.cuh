@@ -17,10 +17,8 @@ struct Converter {
 
   const Cta<kConfig>& cta;
   ScaledPipeline<kConfig> pipeline;
-  u32 thread = 0;               // among the converters
-  u32 table = 0;                // which half of the multipliers this stage uses
-  StageCursor<kConfig> held{};  // the last rendering
-  bool holds = false;           // and it may still be multiplied
+  u32 thread = 0;  // among the converters
+  u32 table = 0;   // which half of the multipliers this stage uses
 
   // Rows of A, then columns of B, in turn: as many for each thread.
   template <bool kOfA>
@@ -84,9 +82,8 @@ struct Converter {
       for_each_row<kOfA>([&](u32 row) { RowConverter<kConfig, kOfA>::convert(s, row); });
     }
   }
-  // `first`: the decoded stage's first token in the raw one.
   template <bool kOfA>
-  WGRAD_DEVICE void render(const StageOperand& s, u32 first, const Rendering& r) const {
+  WGRAD_DEVICE void render(const StageOperand& s, const Rendering& r) const {
     using S = Side<kConfig, kOfA>;
     const auto bits = [&](u32 code, u32 scale) { return rendered(S::kElement, code, scale, r); };
     if constexpr (is_mn_major(S::kRaw)) {
@@ -99,7 +96,7 @@ struct Converter {
       for_each_row<kOfA>([&](u32 row) {
 #pragma unroll 1
         for (u32 block = 0; block < stage_blocks(kConfig); ++block)
-          RowConverter<kConfig, kOfA>::write_each(s, row, first, block, bits);
+          RowConverter<kConfig, kOfA>::write_each(s, row, block, bits);
       });
     }
   }
@@ -111,57 +108,25 @@ struct Converter {
     to.advance();
   }
 
-  // Decoded stages of a raw one, one after the other.
-  WGRAD_DEVICE static u32 halves(const StageOperand& s) {
-    return kConfig.registers_a && s.tokens > kConfig.tile_k ? 2 : 1;
-  }
-
-  // Renderings share one tile of A where registers_a: it is free once the last one is multiplied.
-  WGRAD_DEVICE void wait_empty(const StageCursor<kConfig>& to) {
+  WGRAD_DEVICE void convert_direct(StageOperand a, StageOperand b, StageCursor<kConfig>& to) const {
     pipeline.wait_empty(to);
-    if (to.slot == held.slot) holds = false;
-  }
-  WGRAD_DEVICE void wait_held() {
-    if (holds) arch::barrier_wait(pipeline.empty(held.slot), held.parity);
-    holds = false;
-  }
-
-  WGRAD_DEVICE void convert_direct([[maybe_unused]] StageOperand a, StageOperand b,
-                                   StageCursor<kConfig>& to) {
-    const u32 count = halves(b);
-#pragma unroll 1
-    for (u32 half = 0; half < count; ++half) {
-      wait_empty(to);
-      b.tile = pipeline.b(to.slot);
-      if constexpr (kConfig.registers_a) {
-        for_each_row<false>(
-            [&](u32 row) { RowConverter<kConfig, false>::convert_units(b, row, half); });
-      } else {
-        a.tile = pipeline.a(to.slot);
-        convert<true>(a);
-        convert<false>(b);
-      }
-      hand_over(to, half + 1 == count ? kLastOfTokens : 0);
-    }
+    a.tile = pipeline.a(to.slot);
+    convert<true>(a);
+    b.tile = pipeline.b(to.slot);
+    convert<false>(b);
+    hand_over(to, kLastOfTokens);
   }
 
-  // Rendering `index` of `half` of a raw stage.
-  WGRAD_DEVICE void convert_rendering(const Work& w, i32 block, u32 raw, u32 half, u32 index,
-                                      StageCursor<kConfig>& to) {
-    const StageCursor<kConfig> own = to;
-    const u32 first = half * u32(kConfig.tile_k);
-    wait_empty(to);
-    if constexpr (kConfig.registers_a) wait_held();
+  WGRAD_DEVICE void convert_rendering(const Work& w, i32 block, u32 raw, u32 index,
+                                      StageCursor<kConfig>& to) const {
+    pipeline.wait_empty(to);
     StageOperand a = operand<true>(w, block, raw);
     a.tile = pipeline.a(to.slot);
-    render<true>(a, first, rendering_of_a(index));
+    render<true>(a, rendering_of_a(index));
     StageOperand b = operand<false>(w, block, raw);
     b.tile = pipeline.b(to.slot);
-    render<false>(b, first, rendering_of_b(index));
-    const bool last = half + 1 == halves(b) && index + 1 == kRenderings;
-    hand_over(to, (last ? kLastOfTokens : 0) | kIsRendered);
-    held = own;
-    holds = true;
+    render<false>(b, rendering_of_b(index));
+    hand_over(to, index + 1 == kRenderings ? kLastOfTokens : 0);
   }
 
   WGRAD_DEVICE bool needs_renderings(const StageOperand& a, const StageOperand& b) const {
@@ -178,18 +143,10 @@ struct Converter {
     return stage_operand<kConfig, kOfA>(cta, pipeline, w, token, raw);
   }
 
-  WGRAD_DEVICE void render_stage(const Work& w, i32 block, u32 raw, StageCursor<kConfig>& to) {
-    const u32 count = halves(operand<false>(w, block, raw));
-#pragma unroll 1
-    for (u32 half = 0; half < count; ++half) {
-#pragma unroll 1
-      for (u32 i = 0; i < kRenderings; ++i) convert_rendering(w, block, raw, half, i, to);
-    }
-  }
-
   WGRAD_DEVICE void convert_stage(const Work& w, i32 block, u32 raw, StageCursor<kConfig>& to) {
     if (needs_renderings(operand<true>(w, block, raw), operand<false>(w, block, raw))) {
-      render_stage(w, block, raw, to);
+#pragma unroll 1
+      for (u32 i = 0; i < kRenderings; ++i) convert_rendering(w, block, raw, i, to);
     } else {
       convert_direct(operand<true>(w, block, raw), operand<false>(w, block, raw), to);
     }
@@ -204,7 +161,7 @@ struct Converter {
       const Work w = queue.read();
       if (w.blocks < 0) break;
       queue.let_go_together();
-      for (i32 block = 0; block < raw_blocks(kConfig, w.blocks); ++block, from.advance()) {
+      for (i32 block = 0; block < w.blocks; ++block, from.advance()) {
         pipeline.wait_raw_full(from);
         convert_stage(w, block, from.slot, to);
       }

@@ -5,6 +5,9 @@
 //   raw_full[s]: codes and scale factors have landed. One arrival of the thread that drives the
 //   copy engine, one of each copier warp.
 //
+//   range_known[s]: the range of its scale factors is known (scale_range.cuh). One arrival of the
+//   warp that looks.
+//
 //   raw_empty[s]: nobody reads them any more. One arrival of each converter warp, and of each math
 //   warp that decodes A.
 //
@@ -38,6 +41,9 @@ struct ScaledPipeline {
   static constexpr Place kScalesB = place_of(kConfig, "scales b");
   static constexpr Place kA = place_of(kConfig, "decoded a"), kB = place_of(kConfig, "decoded b");
   static constexpr Place kFlags = place_of(kConfig, "flags");
+  static constexpr Place kRangeKnown =
+      checks_range(kConfig) ? place_of(kConfig, "range known") : Place{};
+  static constexpr Place kRange = place_of(kConfig, "range");
 
   u32 base;  // start of dynamic shared memory
 
@@ -51,11 +57,13 @@ struct ScaledPipeline {
   WGRAD_DEVICE u32 raw_b(u32 stage) const { return base + kRawB.at + stage * kRawB.bytes; }
   WGRAD_DEVICE u32 scales_a(u32 stage) const { return base + kScalesA.at + stage * kScalesA.bytes; }
   WGRAD_DEVICE u32 scales_b(u32 stage) const { return base + kScalesB.at + stage * kScalesB.bytes; }
-  WGRAD_DEVICE u32 a(u32 stage) const {
-    return base + kA.at + (kConfig.registers_a ? 0 : stage * kA.bytes);
-  }
+  WGRAD_DEVICE u32 a(u32 stage) const { return base + kA.at + stage * kA.bytes; }
   WGRAD_DEVICE u32 b(u32 stage) const { return base + kB.at + stage * kB.bytes; }
   WGRAD_DEVICE u32 flags(u32 stage) const { return base + kFlags.at + stage * kFlags.bytes; }
+  WGRAD_DEVICE u32 range_known(u32 stage) const {
+    return base + kRangeKnown.at + stage * kBarrierBytes;
+  }
+  WGRAD_DEVICE u32 range(u32 stage) const { return base + kRange.at + stage * kRange.bytes; }
 
   // The first pass finds every stage empty.
   WGRAD_DEVICE void wait_raw_empty(const RawCursor<kConfig>& at) const {

@@ -1,11 +1,12 @@
 // The copying warpgroup: one thread has the copy engine fill raw stages with codes and atoms of
-// scale factors, two warps copy what no tensor map describes, and one thread schedules.
+// scale factors, one or two warps copy what no tensor map describes, one looks at the range of the
+// scale factors, and one thread schedules.
 #pragma once
 
 #include "wgrad/common/operand.cuh"
 #include "wgrad/common/scheduler.cuh"
 #include "wgrad/sm90_scaled/columns.cuh"
-#include "wgrad/sm90_scaled/raw_stage.cuh"
+#include "wgrad/sm90_scaled/scale_range.cuh"
 
 namespace wgrad::device {
 
@@ -77,12 +78,13 @@ struct ScaledProducer {
   }
 
   // One thread: everything the copy engine brings into a stage.
-  WGRAD_DEVICE void copy_stage(u32 stage, const Work& w, u32 first_column, i32 block) const {
+  // `first`: of the stage's tokens, among the expert's.
+  WGRAD_DEVICE void copy_stage(u32 stage, const Work& w, u32 first_column, i32 first) const {
     const ScaledParams& p = scaled_params(cta);
     const u32 full = pipeline.raw_full(stage);
-    const i32 token = w.tokens.begin + block * raw_tokens(kConfig);
+    const i32 token = w.tokens.begin + first;
     const u32 pitch = columns_of<kConfig>(w.tokens);
-    const u32 column = u32(block * raw_columns(kConfig));
+    const u32 column = u32(first) / u32(kConfig.vec_size);
     arch::barrier_arrive_expect(full, code_bytes() + scale_bytes(w, pitch, column));
     load_codes<true>(pipeline.raw_a(stage), full, p.map_a, w.m0, w, token);
     load_codes<false>(pipeline.raw_b(stage), full, p.map_b, w.n0, w, token);
@@ -102,9 +104,10 @@ struct ScaledProducer {
       if (w.blocks < 0) break;
       const u32 first_column = arch::load_shared_u32(queue.extra_entry());
       queue.let_go();
-      for (i32 block = 0; block < raw_blocks(kConfig, w.blocks); ++block, at.advance()) {
+      const bool shifted = are_shifted(cta, w.tokens);
+      for (i32 block = 0; block < raw_blocks(kConfig, w.blocks, shifted); ++block, at.advance()) {
         pipeline.wait_raw_empty(at);
-        copy_stage(at.slot, w, first_column, block);
+        copy_stage(at.slot, w, first_column, block * used_raw_tokens(kConfig, shifted));
       }
     }
   }
@@ -126,11 +129,11 @@ struct Copier {
   u32 in_flight = 0;
 
   // Compact scale factors, into the places of their atoms: columns [column, column + kColumns) of
-  // rows [row, row + kRows), those that exist.
+  // rows [row, row + kRows); zeros where there are none.
   template <u32 kRows>
   WGRAD_DEVICE void copy_scales(u32 target, u64 scales, i64 pitch, i32 row, i32 extent, u64 first,
                                 u32 column, u32 columns) const {
-    for (u32 r = thread; r < kRows && row + i32(r) < extent; r += kThreads) {
+    for (u32 r = thread; r < kRows; r += kThreads) {
       const u64 from = scales + u64(row + i32(r)) * u64(pitch) + first + column;
 #pragma unroll
       for (u32 atom = 0; atom < kAtoms; ++atom) {
@@ -138,7 +141,7 @@ struct Copier {
 #pragma unroll
         for (u32 i = atom * kScaleAtomColumns; i < min_of(kColumns, (atom + 1) * kScaleAtomColumns);
              ++i) {
-          if (column + i < columns)
+          if (column + i < columns && row + i32(r) < extent)
             word |= arch::load_global_u8(from + i) << (8 * ((column + i) % kScaleAtomColumns));
         }
         arch::store_shared_u32(target + scale_offset<kAtoms>(r) + atom * kScaleAtomBytes, word);
@@ -147,45 +150,47 @@ struct Copier {
   }
 
   // K-major codes, row by row: the units that hold the stage's tokens. Nothing is read past the
-  // expert's last: zeros take its place.
+  // expert's last: zeros take its place. `first`: of the stage's tokens, among the expert's.
   template <bool kOfA>
   WGRAD_DEVICE void copy_rows(u32 target, const KMajorRows<kConfig, kOfA>& rows, i32 row,
-                              i32 extent, i32 block) const {
+                              i32 extent, i32 first) const {
     constexpr u32 kPitch = u32(raw_pitch(kConfig, Side<kConfig, kOfA>::kElement));
     constexpr u32 kUnits = kPitch / u32{kCopyUnit};
+    const u64 skipped = rows.bytes(first);
 #pragma unroll 1
     for (u32 i = thread; i < Side<kConfig, kOfA>::kRows * kUnits; i += kThreads) {
       const u32 r = i / kUnits, unit = i % kUnits;
       const u64 start = rows.start(u32(row) + r), end = start + rows.length;
-      const u64 at = start - start % u64{kCopyUnit} + u64(block) * (kPitch - u32{kCopyUnit}) +
-                     u64(unit * u32{kCopyUnit});
+      const u64 at = start - start % u64{kCopyUnit} + skipped + u64(unit * u32{kCopyUnit});
       const bool any = row + i32(r) < extent && at < end;
       const u32 bytes = any ? u32(min_of(end - at, u64{kCopyUnit})) : 0;
-      arch::copy_async(target + i * u32{kCopyUnit}, rows.operand + (any ? at : 0), bytes);
+      const u32 to = kConfig.registers_a ? swizzled(target, r, unit) : target + i * u32{kCopyUnit};
+      arch::copy_async(to, rows.operand + (any ? at : 0), bytes);
     }
   }
 
   template <bool kOfA>
-  WGRAD_DEVICE void copy_operand(u32 stage, const Work& w, i32 block) const {
+  WGRAD_DEVICE void copy_operand(u32 stage, const Work& w, i32 first) const {
     if constexpr (!is_mn_major(Side<kConfig, kOfA>::kRaw)) {
       const KMajorRows<kConfig, kOfA> rows(scaled_params(cta), w.tokens);
       if (!rows.are_copied) return;
       copy_rows<kOfA>(kOfA ? pipeline.raw_a(stage) : pipeline.raw_b(stage), rows,
-                      kOfA ? w.m0 : w.n0, kOfA ? cta.params.m : cta.params.n, block);
+                      kOfA ? w.m0 : w.n0, kOfA ? cta.params.m : cta.params.n, first);
     }
   }
 
-  WGRAD_DEVICE void copy(u32 stage, const Work& w, u32 first, i32 block) {
+  WGRAD_DEVICE void copy(u32 stage, const Work& w, u32 first_column, i32 first) {
     if constexpr (kConfig.storage == ScaleStorage::kCompact) {
       const ScaledParams& p = scaled_params(cta);
-      const u32 column = u32(block) * kColumns, columns = columns_of<kConfig>(w.tokens);
+      const u32 column = u32(first) / u32(kConfig.vec_size);
+      const u32 columns = columns_of<kConfig>(w.tokens);
       copy_scales<u32(kConfig.tile_m)>(pipeline.scales_a(stage), p.sfa, p.sfa_cols, w.m0, p.m,
-                                       first, column, columns);
+                                       first_column, column, columns);
       copy_scales<u32(kConfig.tile_n)>(pipeline.scales_b(stage), p.sfb, p.sfb_cols, w.n0, p.n,
-                                       first, column, columns);
+                                       first_column, column, columns);
     }
-    copy_operand<true>(stage, w, block);
-    copy_operand<false>(stage, w, block);
+    copy_operand<true>(stage, w, first);
+    copy_operand<false>(stage, w, first);
     arch::commit_copies();
     ++in_flight;
     if (in_flight > kInFlight) hand_over<kInFlight>();
@@ -213,17 +218,18 @@ struct Copier {
       if (w.blocks < 0) break;
       const u32 first = arch::load_shared_u32(queue.extra_entry());
       queue.let_go_together();
-      for (i32 block = 0; block < raw_blocks(kConfig, w.blocks); ++block, at.advance()) {
+      const bool shifted = are_shifted(cta, w.tokens);
+      for (i32 block = 0; block < raw_blocks(kConfig, w.blocks, shifted); ++block, at.advance()) {
         hand_over_before(pipeline.raw_empty(at.slot), at.parity ^ 1);
         pipeline.wait_raw_empty(at);
-        copy(at.slot, w, first, block);
+        copy(at.slot, w, first, block * used_raw_tokens(kConfig, shifted));
       }
     }
     hand_over<0>();
   }
 };
 
-// The copying warpgroup; the scheduler has a warp of its own.
+// The copying warpgroup; the scheduler has a warp of its own, as has whoever looks at the range.
 template <KernelConfig auto kConfig>
 WGRAD_DEVICE void produce_codes(const Cta<kConfig>& cta, u32 thread) {
   if (thread == 0) {
@@ -232,7 +238,11 @@ WGRAD_DEVICE void produce_codes(const Cta<kConfig>& cta, u32 thread) {
     Scheduler<kConfig>(cta).run();
   }
   if constexpr (copier_warps(kConfig) > 0) {
-    if (thread >= 64) Copier<kConfig>{cta, {cta.smem}, thread - 64}.run();
+    if (thread >= 64 && thread < 64 + Copier<kConfig>::kThreads)
+      Copier<kConfig>{cta, {cta.smem}, thread - 64}.run();
+  }
+  if constexpr (checks_range(kConfig)) {
+    if (thread >= 96) RangeChecker<kConfig>{cta, {cta.smem}}.run();
   }
 }
 

@@ -14,11 +14,12 @@ struct StageOperand {
   u32 codes;  // shared memory
   u32 scales;
   u32 tile;
-  u32 shift;   // bytes of K-major row 0 before the first token, modulo a unit
-  u32 turn;    // and of each row after it more
-  u32 column;  // of the first token among the four of an atom
-  i32 rows;    // that are in the matrix
-  i32 tokens;  // that are the expert's
+  u32 shift;        // bytes of K-major row 0 before the first token, modulo a unit
+  u32 turn;         // and of each row after it more
+  u32 column;       // of the first token among the four of an atom
+  i32 rows;         // that are in the matrix
+  i32 tokens;       // that are the expert's
+  bool is_shifted;  // some K-major row starts off a unit
 };
 
 // Bytes of a K-major row before the stage's first token.
@@ -55,6 +56,11 @@ struct Side {
     if constexpr (is_mn_major(kRaw)) {
       const u32 box = s.codes + row / 128 * u32(kSwizzleBytes * raw_tokens(kConfig));
       return arch::load_shared_u8(swizzled(box, token, row % 128 / 16) + row % 16);
+    } else if constexpr (kConfig.registers_a) {
+      const u32 byte = (Codes::kPacked ? token / 2 : token) + row_shift(s, row);
+      const u32 unit = swizzled(s.codes, row, byte / u32{kCopyUnit});
+      const u32 codes = arch::load_shared_u8(unit + byte % u32{kCopyUnit});
+      return Codes::kPacked ? codes >> (token % 2 * 4) & 0xf : codes;
     } else {
       const u32 at = s.codes + row * u32(raw_pitch(kConfig, kElement)) + row_shift(s, row);
       if constexpr (!Codes::kPacked) return arch::load_shared_u8(at + token);
@@ -105,25 +111,43 @@ struct KMajorRows {
     pitch = kRagged ? length : bytes(kOfA ? p.ld_a : p.ld_b);
   }
   WGRAD_DEVICE u64 start(u32 row) const { return first + row * pitch; }
+  WGRAD_DEVICE bool are_shifted() const { return (first | pitch) % u64{kCopyUnit} != 0; }
 };
 
-// `token`: the raw stage's first.
+// Whether rows of an expert's codes start off a copy unit: raw stages are used by halves then.
+template <KernelConfig auto kConfig>
+WGRAD_DEVICE bool are_shifted(const Cta<kConfig>& cta, TokenRange tokens) {
+  if constexpr (!kConfig.registers_a) return false;
+  const ScaledParams& p = scaled_params(cta);
+  return KMajorRows<kConfig, true>(p, tokens).are_shifted() ||
+         KMajorRows<kConfig, false>(p, tokens).are_shifted();
+}
+
+// Without what only the codes' places follow. `token`: the raw stage's first.
 template <KernelConfig auto kConfig, bool kOfA>
-WGRAD_DEVICE StageOperand stage_operand(const Cta<kConfig>& cta,
-                                        const ScaledPipeline<kConfig>& pipeline, const Work& w,
-                                        i32 token, u32 raw) {
-  using S = Side<kConfig, kOfA>;
+WGRAD_DEVICE StageOperand scales_of_stage(const Cta<kConfig>& cta,
+                                          const ScaledPipeline<kConfig>& pipeline, const Work& w,
+                                          i32 token, u32 raw, bool is_shifted) {
   StageOperand s{};
   s.codes = kOfA ? pipeline.raw_a(raw) : pipeline.raw_b(raw);
   s.scales = kOfA ? pipeline.scales_a(raw) : pipeline.scales_b(raw);
-  if constexpr (!is_mn_major(S::kRaw)) {  // a stage is whole units
+  s.column = u32(token - w.tokens.begin) / u32(kConfig.vec_size) % u32{kScaleAtomColumns};
+  s.rows = kOfA ? cta.params.m - w.m0 : cta.params.n - w.n0;
+  s.tokens = w.tokens.end - token;
+  s.is_shifted = is_shifted;
+  return s;
+}
+
+template <KernelConfig auto kConfig, bool kOfA>
+WGRAD_DEVICE StageOperand stage_operand(const Cta<kConfig>& cta,
+                                        const ScaledPipeline<kConfig>& pipeline, const Work& w,
+                                        i32 token, u32 raw, bool is_shifted = false) {
+  StageOperand s = scales_of_stage<kConfig, kOfA>(cta, pipeline, w, token, raw, is_shifted);
+  if constexpr (!is_mn_major(Side<kConfig, kOfA>::kRaw)) {  // a stage is whole units
     const KMajorRows<kConfig, kOfA> rows(scaled_params(cta), w.tokens);
     s.shift = u32(rows.start(u32(kOfA ? w.m0 : w.n0)));
     s.turn = u32(rows.pitch);
   }
-  s.column = u32(token - w.tokens.begin) / u32(kConfig.vec_size) % u32{kScaleAtomColumns};
-  s.rows = kOfA ? cta.params.m - w.m0 : cta.params.n - w.n0;
-  s.tokens = w.tokens.end - token;
   return s;
 }
 

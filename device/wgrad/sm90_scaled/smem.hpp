@@ -6,10 +6,9 @@
 
 namespace wgrad::shared {
 
-inline constexpr u32 kRawAlignment = 128;  // where the copy engine may write a box
 inline constexpr u32 kFlagBytes = 16;
 inline constexpr u32 kLastOfTokens = 1;  // the next decoded stage is of other tokens
-inline constexpr u32 kIsRendered = 2;    // A is decoded too, in its order, where registers_a
+inline constexpr u32 kRangeBytes = 16;   // ScaleRange
 
 constexpr u32 scale_bytes_a(const ScaledConfig& c) {
   return static_cast<u32>(c.tile_m / kScaleAtomRows * raw_atoms(c) * kScaleAtomBytes);
@@ -17,9 +16,9 @@ constexpr u32 scale_bytes_a(const ScaledConfig& c) {
 constexpr u32 scale_bytes_b(const ScaledConfig& c) {
   return static_cast<u32>(c.tile_n / kScaleAtomRows * raw_atoms(c) * kScaleAtomBytes);
 }
-// Decoded tiles of A: one a stage, or one for all renderings.
-constexpr u32 decoded_a_tiles(const ScaledConfig& c) {
-  return c.registers_a ? 1 : static_cast<u32>(c.stages);
+// Where the copy engine may write a box.
+constexpr u32 raw_alignment(const ScaledConfig& c) {
+  return c.registers_a ? kBoxAlignment : 128;
 }
 constexpr u32 stage_blocks(const ScaledConfig& c) {
   return static_cast<u32>(c.tile_k / kBlockTokens);
@@ -34,26 +33,30 @@ constexpr u32 multiplier_bytes(const ScaledConfig& c) {
 constexpr SmemTable smem_table(const ScaledConfig& c) {
   const u32 stages = static_cast<u32>(c.stages), raw = static_cast<u32>(c.raw_stages);
   const u32 slots = static_cast<u32>(math_warps(c) * c.ring_slots);
+  const u32 decoded_a = c.registers_a ? 0 : stages, checked = checks_range(c) ? raw : 0;
   const bool multiplies = multiplier_bytes(c) > 0;
   SmemTable t{};
-  t.add({"decoded a", RegionKind::kStage, a_stage_bytes(c), decoded_a_tiles(c), kBoxAlignment});
+  t.add({"decoded a", RegionKind::kStage, a_stage_bytes(c), decoded_a, kBoxAlignment});
   t.add({"decoded b", RegionKind::kStage, b_stage_bytes(c), stages, kBoxAlignment});
   t.add({"output ring slot", RegionKind::kOutput, static_cast<u32>(output_box_bytes(c)), slots,
          kBoxAlignment});
   t.add({"key of the sort", RegionKind::kLoan, 4, static_cast<u32>(kMaxOrderedExperts)});
-  t.add({"raw a", RegionKind::kStage, static_cast<u32>(raw_a_bytes(c)), raw, kRawAlignment});
-  t.add({"raw b", RegionKind::kStage, static_cast<u32>(raw_b_bytes(c)), raw, kRawAlignment});
-  t.add({"scales a", RegionKind::kStage, scale_bytes_a(c), raw, kRawAlignment});
-  t.add({"scales b", RegionKind::kStage, scale_bytes_b(c), raw, kRawAlignment});
+  t.add({"raw a", RegionKind::kStage, static_cast<u32>(raw_a_bytes(c)), raw, raw_alignment(c)});
+  t.add({"raw b", RegionKind::kStage, static_cast<u32>(raw_b_bytes(c)), raw, raw_alignment(c)});
+  t.add({"scales a", RegionKind::kStage, scale_bytes_a(c), raw, 128});
+  t.add({"scales b", RegionKind::kStage, scale_bytes_b(c), raw, 128});
   // MN-major: of two stages, blocks of 32 tokens x u16 a row of A and column of B.
   t.add({"multipliers", RegionKind::kLookup, multiplier_bytes(c), multiplies ? 2u : 0u, 16});
   t.add({"columns", RegionKind::kLookup, 4, kColumnCheckpoints, 16});  // sm90_scaled/columns.cuh
   t.add({"work scales", RegionKind::kEntry, 16, kWorkSlots, 16});      // of a tile
-  t.add({"flags", RegionKind::kEntry, kFlagBytes, stages, 16});        // kLastOfTokens, kIsRendered
+  t.add({"flags", RegionKind::kEntry, kFlagBytes, stages, 16});        // kLastOfTokens
+  t.add({"range", RegionKind::kEntry, kRangeBytes, checked, 16});      // of a raw stage's scales
+  t.add({"largest", RegionKind::kLookup, 4, checked > 0 ? 32u : 0u, 16});  // that a lane has seen
   t.add({"work entry", RegionKind::kEntry, kWorkBytes, kWorkSlots, 16});
   // sm90_scaled/pipeline.cuh.
   t.add_barriers("raw full", raw, static_cast<u32>(1 + copier_warps(c)));
   t.add_barriers("raw empty", raw, static_cast<u32>(raw_readers(c)));
+  if (checked > 0) t.add_barriers("range known", checked, 1);
   t.add_barriers("full", stages, static_cast<u32>(converter_warps(c)));
   t.add_barriers("empty", stages, static_cast<u32>(math_warps(c)));
   t.add_barriers("readback", slots, 1);

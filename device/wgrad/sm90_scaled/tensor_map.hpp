@@ -25,7 +25,7 @@ constexpr TensorMapRecipe raw_map(const ScaledConfig& c, OperandLayout raw, Elem
           {static_cast<u64>(max_of((tokens * bits + 7) / 8, i64{1})), width, 0, 0, 0},
           {pitch, 0, 0, 0},
           {static_cast<u32>(raw_pitch(c, t)), static_cast<u32>(rows), 0, 0, 0},
-          true};
+          !c.registers_a};
 }
 
 constexpr TensorMapRecipe a_map(const ScaledConfig& c, i64 m, i64 tokens, i64 ld) {

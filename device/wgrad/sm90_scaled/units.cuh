@@ -1,7 +1,7 @@
 // Units of 16 tokens of K-major rows, as fragments of wgmma: a thread of a quad has one unit of a
-// row, which gives it the pairs of four steps of 16 tokens. Of a decoded stage the quad's threads
-// have every other unit of the raw stage, or the first four where there are no more: the order of
-// tokens inside a stage is free, as long as both operands have the same.
+// row, which gives it the pairs of four steps of 16 tokens. Of a raw stage that becomes s decoded
+// ones, thread q has units q * s to q * s + s - 1, one for each: the order of tokens inside a stage
+// is free, as long as both operands have the same.
 #pragma once
 
 #include "wgrad/sm90_scaled/raw_stage.cuh"
@@ -11,54 +11,59 @@ namespace wgrad::device {
 inline constexpr i32 kUnitTokens = 16;
 inline constexpr u32 kUnitsOfStage = 4;
 
-// Which unit of a raw stage thread `quad` of a quad has in decoded stage `half`, of `left` tokens.
-WGRAD_DEVICE u32 unit_of(u32 quad, u32 half, i32 left) {
-  return left > i32{kUnitsOfStage} * kUnitTokens ? 2 * quad + half : quad;
+// Decoded stages of a raw one, of whose tokens `left` are the expert's.
+template <KernelConfig auto kConfig>
+WGRAD_DEVICE u32 stages_of(i32 left, bool is_shifted) {
+  const u32 most = u32(used_raw_tokens(kConfig, is_shifted) / kConfig.tile_k);
+  return min_of(ceil_div(u32(left), u32(kConfig.tile_k)), most);
 }
 
-// kCount words from `bytes` (below 4 * kExtra) bytes on; raw ones, kExtra more, are used up.
-template <u32 kCount, u32 kExtra>
-WGRAD_DEVICE void shift_words(u32 (&raw)[kCount + kExtra], u32 bytes, u32 (&words)[kCount]) {
-  if constexpr (kExtra == 4) {
-#pragma unroll
-    for (u32 i = 0; i < kCount + 2; ++i) raw[i] = bytes & 8 ? raw[i + 2] : raw[i];
-  }
-#pragma unroll
-  for (u32 i = 0; i < kCount + 1; ++i) raw[i] = bytes & 4 ? raw[i + 1] : raw[i];
-#pragma unroll
-  for (u32 i = 0; i < kCount; ++i)
-    words[i] = u32((u64{raw[i + 1]} << 32 | raw[i]) >> (bytes % 4 * 8));
+// A raw stage all of whose codes are the expert's, in rows that start on copy units.
+template <KernelConfig auto kConfig>
+WGRAD_DEVICE bool is_whole(i32 left, bool is_shifted) {
+  return !is_shifted && left >= raw_tokens(kConfig);
 }
+template <KernelConfig auto kConfig>
+inline constexpr u32 kStagesOfRaw = u32(raw_tokens(kConfig) / kConfig.tile_k);
 
 template <KernelConfig auto kConfig, bool kOfA>
 struct UnitReader {
   using S = Side<kConfig, kOfA>;
   using Codes = typename S::Codes;
   static constexpr u32 kWords = kUnitTokens / Codes::kTokensOfWord;
-  static constexpr u32 kPitch = u32(raw_pitch(kConfig, S::kElement));
+  static constexpr u32 kUnitBytes = 4 * kWords;
 
-  // `row`: the address of its first unit, which its tokens begin `shift` bytes into.
-  WGRAD_DEVICE static void load(u32 row, u32 shift, u32 unit, u32 (&words)[kWords]) {
+  // Where a unit of a row that starts on a copy unit lies; rows 8 apart follow 1024 bytes apart.
+  WGRAD_DEVICE static u32 at(const StageOperand& s, u32 row, u32 unit) {
+    const u32 byte = unit * kUnitBytes;
+    return swizzled(s.codes, row, byte / u32{kCopyUnit}) + byte % u32{kCopyUnit};
+  }
+  WGRAD_DEVICE static void load(u32 at, u32 (&words)[kWords]) {
     if constexpr (Codes::kPacked) {
-      const u32 at = unit * 8 + shift, from = row + at / 8 * 8;
-      const arch::HalfChunk c = arch::load_shared_half(from);
+      const arch::HalfChunk c = arch::load_shared_half(at);
       words[0] = c.word[0];
       words[1] = c.word[1];
-      if (shift % 8 != 0) {
-        const arch::HalfChunk d = arch::load_shared_half(from + 8);
-        u32 raw[4] = {c.word[0], c.word[1], d.word[0], d.word[1]};
-        shift_words<2, 2>(raw, shift % 8, words);
-      }
     } else {
-      const arch::Chunk c = arch::load_shared(row + unit * u32{kCopyUnit});
+      const arch::Chunk c = arch::load_shared(at);
 #pragma unroll
       for (u32 i = 0; i < 4; ++i) words[i] = c.word[i];
-      if (shift != 0) {
-        const arch::Chunk d = arch::load_shared(row + (unit + 1) * u32{kCopyUnit});
-        u32 raw[8] = {c.word[0], c.word[1], c.word[2], c.word[3],
-                      d.word[0], d.word[1], d.word[2], d.word[3]};
-        shift_words<4, 4>(raw, shift, words);
-      }
+    }
+  }
+  // Word by word: few registers, as this stands beside code that needs them.
+  WGRAD_DEVICE static void load_shifted(const StageOperand& s, u32 row, u32 unit,
+                                        u32 (&words)[kWords]) {
+    const u32 byte = unit * kUnitBytes + row_shift(s, row);
+    const auto word = [&](u32 i) {
+      const u32 first = byte / 4 * 4 + 4 * i;
+      return arch::load_shared_u32(swizzled(s.codes, row, first / u32{kCopyUnit}) +
+                                   first % u32{kCopyUnit});
+    };
+    u32 low = word(0);
+#pragma unroll
+    for (u32 i = 0; i < kWords; ++i) {
+      const u32 high = word(i + 1);
+      words[i] = u32((u64{high} << 32 | low) >> (byte % 4 * 8));
+      low = high;
     }
   }
 
@@ -72,6 +77,27 @@ struct UnitReader {
     }
   }
 
+  // A unit's codes, wherever it lies, without foreign tokens.
+  WGRAD_DEVICE static void read(const StageOperand& s, u32 row, u32 unit, u32 (&words)[kWords]) {
+    if (s.is_shifted) {
+      load_shifted(s, row, unit, words);
+    } else {
+      load(at(s, row, unit), words);
+    }
+    const i32 left = s.tokens - i32(unit) * kUnitTokens;
+    if (left < kUnitTokens) mask(words, left);
+  }
+
+  // Where the scale factor of a unit lies; of a unit without tokens, that of the last with some.
+  // kWhole: as is_whole().
+  template <bool kWhole = false>
+  WGRAD_DEVICE static u32 scale_at(const StageOperand& s, u32 row, u32 unit) {
+    if (!kWhole) unit = min_of(unit, u32(s.tokens - 1) / u32{kUnitTokens});
+    const u32 column = (kWhole ? 0 : s.column) + unit * u32{kUnitTokens} / S::kVec;
+    return s.scales + scale_offset<S::kAtoms>(row) + column / kScaleAtomColumns * kScaleAtomBytes +
+           column % kScaleAtomColumns;
+  }
+
   WGRAD_DEVICE static u32 specials(const u32 (&words)[kWords]) {
     u32 any = 0;
     if constexpr (!Codes::kPacked) {
@@ -81,16 +107,14 @@ struct UnitReader {
     return any & 0x80808080u;
   }
 
-  // The codes of a unit and what they are multiplied by. `scale`: of a row in the matrix.
-  WGRAD_DEVICE static u32 read(const StageOperand& s, u32 row, u32 unit, u32 (&words)[kWords]) {
-    const i32 left = s.tokens - i32(unit) * kUnitTokens;
-    load(s.codes + row * kPitch, row_shift(s, row), unit, words);
-    if (left < kUnitTokens) mask(words, left);
-    if (i32(row) >= s.rows || left <= 0) return 0;
-    return Codes::multiplier(S::scale(s, row, unit * u32{kUnitTokens}));
+  // What a unit is multiplied by, in BF16. A scale that needs renderings belongs to zeros here.
+  WGRAD_DEVICE static u32 multiplier(const StageOperand& s, u32 row, u32 unit) {
+    if (i32(row) >= s.rows || s.tokens <= i32(unit) * kUnitTokens) return 0;
+    const u32 scale = arch::load_shared_u8(scale_at(s, row, unit));
+    return Codes::is_direct(scale) ? Codes::multiplier(scale) : 0;
   }
 
-  // Both pairs of step `step` (a constant) of a unit.
+  // Both pairs of step `step` (a constant) of a unit, in BF16.
   WGRAD_DEVICE static void pairs(const u32 (&words)[kWords], u32 by, bool special, u32 step,
                                  u32& first, u32& second) {
     if constexpr (Codes::kPacked) {
@@ -107,6 +131,34 @@ struct UnitReader {
         second |= Codes::special_high(words[step]);
       }
     }
+  }
+
+  // Both pairs of any step of a unit, in BF16, wherever its codes lie.
+  WGRAD_DEVICE static void read_pairs(const StageOperand& s, u32 row, u32 unit, u32 step, u32 by,
+                                      u32& first, u32& second) {
+    u32 words[kWords];
+    read(s, row, unit, words);
+    if constexpr (Codes::kPacked) {
+      u32 all[4];
+      Codes::pairs(step < 2 ? words[0] : words[1], by, all);
+      first = step % 2 == 0 ? all[0] : all[2];
+      second = step % 2 == 0 ? all[1] : all[3];
+    } else {
+      const u32 word =
+          step < 2 ? (step == 0 ? words[0] : words[1]) : (step == 2 ? words[2] : words[3]);
+      const bool special = (Codes::specials(word) & 0x80808080u) != 0;
+      first = Codes::low_pair(word, by) | (special ? Codes::special_low(word) : 0);
+      second = Codes::high_pair(word, by) | (special ? Codes::special_high(word) : 0);
+    }
+  }
+
+  // Pair `which` of a step in a rendering, element by element.
+  WGRAD_DEVICE static u32 rendered_pair(const StageOperand& s, u32 row, u32 unit, u32 step,
+                                        u32 which, const Rendering& r) {
+    const auto bits = [&](u32 code, u32 scale) { return rendered(S::kElement, code, scale, r); };
+    constexpr u32 kApart = Codes::kPacked ? 2 : 1;
+    const u32 token = unit * u32{kUnitTokens} + 4 * step + which * (2 / kApart);
+    return S::element(s, row, token, bits) | S::element(s, row, token + kApart, bits) << 16;
   }
 };
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "wgrad/common/setup.cuh"
+#include "wgrad/sm90_scaled/convert_units.cuh"
 #include "wgrad/sm90_scaled/converter.cuh"
 #include "wgrad/sm90_scaled/producer.cuh"
 #include "wgrad/sm90_scaled/register_consumer.cuh"
@@ -20,7 +21,7 @@ struct RoleRegisters {
   u32 math;
 };
 constexpr RoleRegisters role_registers(const ScaledConfig& c) {
-  if (c.registers_a) return {40, 88, 192};
+  if (c.registers_a) return {56, 56, 200};
   if (c.converters == 1) return {40, 120, 176};
   if (c.converters == 2) return {40, 88, 128};
   return {40, 40, 160};
@@ -62,6 +63,16 @@ WGRAD_DEVICE void prepare_scaled(const Cta<kConfig>& cta) {
   check_scaled_data(cta);
 }
 
+// The converters; `thread` counts theirs.
+template <KernelConfig auto kConfig>
+WGRAD_DEVICE void convert_codes(const Cta<kConfig>& cta, u32 thread) {
+  if constexpr (kConfig.registers_a) {
+    UnitConverter<kConfig>{.cta = cta, .pipeline = {.base = cta.smem}, .row = thread}.run();
+  } else {
+    Converter<kConfig>{.cta = cta, .pipeline = {.base = cta.smem}, .thread = thread}.run();
+  }
+}
+
 // A math warpgroup; `thread` counts the math threads.
 template <KernelConfig auto kConfig>
 WGRAD_DEVICE void multiply_decoded(const Cta<kConfig>& cta, u32 thread) {
@@ -80,7 +91,8 @@ WGRAD_DEVICE void multiply_decoded(const Cta<kConfig>& cta, u32 thread) {
                               .pipeline = {.base = cta.smem},
                               .epilogue = epilogue,
                               .queue = {.base = cta.smem},
-                              .row = own}
+                              .row = own,
+                              .quad = arch::lane_index() % 4}
         .run();
   } else {
     ScaledConsumer<kConfig>{.cta = cta,
@@ -107,9 +119,7 @@ WGRAD_DEVICE void wgrad_sm90_scaled(const ScaledParams& params) {
     produce_codes(cta, thread);
   } else if (warpgroup <= u32(kConfig.converters)) {
     arch::release_registers<kRegisters.convert>();
-    Converter<kConfig>{
-        .cta = cta, .pipeline = {.base = cta.smem}, .thread = thread - kWarpgroupThreads}
-        .run();
+    convert_codes(cta, thread - kWarpgroupThreads);
   } else {
     arch::claim_registers<kRegisters.math>();
     multiply_decoded(cta, thread - kFirstMath);
