@@ -72,6 +72,7 @@ GlobalMemory::Span GlobalMemory::span(std::uint64_t address, std::uint64_t bytes
 void GlobalMemory::clear_traces() {
   for (Allocation& a : allocations_) a.traces.assign(a.traces.size(), {});
   stores_.clear();
+  byte_stores_.clear();
   first_store_ = ~std::uint64_t{0};
   last_store_ = 0;
 }

@@ -29,7 +29,7 @@ class GlobalMemory {
     std::uint64_t reader = 0;
   };
 
-  /// Who last wrote two bytes by an ordinary store.
+  /// Who last wrote two bytes, or one, by an ordinary store.
   struct Store {
     std::uint32_t cluster = 0;
     std::uint32_t agent = 0;
@@ -39,22 +39,28 @@ class GlobalMemory {
   template <typename Check>
   void note_store(std::uint64_t address, std::uint32_t bytes, const Store& store,
                   const Check& check) {
+    visit_stores(address, bytes, check);
     first_store_ = std::min(first_store_, address);
     last_store_ = std::max(last_store_, address + bytes);
-    for (std::uint64_t at = address / 2; at < (address + bytes + 1) / 2; ++at) {
-      const auto [place, fresh] = stores_.try_emplace(at, store);
-      if (fresh) continue;
-      check(place->second);
-      place->second = store;
+    if (bytes == 1) {
+      byte_stores_.insert_or_assign(address, store);
+      return;
     }
+    for (std::uint64_t at = address / 2; at < (address + bytes) / 2; ++at)
+      stores_.insert_or_assign(at, store);
   }
 
   /// Each ordinary store so far into `bytes` bytes goes to `check`.
   template <typename Check>
   void visit_stores(std::uint64_t address, std::uint64_t bytes, const Check& check) const {
-    if (stores_.empty() || address + bytes <= first_store_ || address > last_store_) return;
+    if (address + bytes <= first_store_ || address > last_store_) return;
     for (std::uint64_t at = address / 2; at < (address + bytes + 1) / 2; ++at) {
       if (const auto place = stores_.find(at); place != stores_.end()) check(place->second);
+    }
+    if (byte_stores_.empty()) return;
+    for (std::uint64_t at = address; at < address + bytes; ++at) {
+      if (const auto place = byte_stores_.find(at); place != byte_stores_.end())
+        check(place->second);
     }
   }
 
@@ -81,8 +87,9 @@ class GlobalMemory {
   Allocation* find(std::uint64_t address, std::uint64_t bytes);
 
   std::vector<Allocation> allocations_;
-  std::unordered_map<std::uint64_t, Store> stores_;  // by address / 2
-  std::uint64_t first_store_ = ~std::uint64_t{0};    // addresses between which they lie
+  std::unordered_map<std::uint64_t, Store> stores_;       // by address / 2
+  std::unordered_map<std::uint64_t, Store> byte_stores_;  // of one byte, by address
+  std::uint64_t first_store_ = ~std::uint64_t{0};         // addresses between which they lie
   std::uint64_t last_store_ = 0;
   std::size_t last_ = 0;
 };

@@ -1,4 +1,4 @@
-// 16-bit floats, rounded to nearest even as the hardware's cvt does.
+// 16-bit and 8-bit floats, rounded to nearest even as the hardware's cvt does.
 #pragma once
 
 #include <bit>
@@ -36,6 +36,24 @@ inline std::uint16_t float_to_fp16(float x) {
     return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(rounded) - 0x3f000000));
   }
   return static_cast<std::uint16_t>(sign | (((size + 0xfff + (size >> 13 & 1)) >> 13) - 0x1c000));
+}
+
+/// With `mantissa` bits and exponents of this bias; `most`: the code that larger numbers become.
+inline std::uint8_t float_to_fp8(float x, unsigned mantissa, unsigned bias, std::uint32_t most) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  const std::uint32_t sign = bits >> 24 & 0x80, size = bits & 0x7fffffff;
+  const unsigned dropped = 23 - mantissa;
+  std::uint32_t code = 0;
+  if (size >> 23 > 127 - bias) {
+    const std::uint32_t odd = size >> dropped & 1;
+    code = (size + (1u << (dropped - 1)) - 1 + odd) >> dropped;
+    code -= (127 - bias) << mantissa;
+  } else {  // a float whose last bit is worth the smallest subnormal rounds at that
+    const std::uint32_t unit = (127 + 24 - bias - mantissa) << 23;
+    code = std::bit_cast<std::uint32_t>(std::bit_cast<float>(size) + std::bit_cast<float>(unit)) -
+           unit;
+  }
+  return static_cast<std::uint8_t>(sign | (code < most ? code : most));
 }
 
 }  // namespace wgrad::emu

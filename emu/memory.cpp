@@ -1,6 +1,7 @@
 // Ordinary accesses and fences.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "emu/cluster.hpp"
@@ -160,6 +161,18 @@ std::uint32_t add_global(std::uint64_t address, std::uint32_t value) {
   return old;
 }
 
+void max_global(std::uint64_t address, std::uint32_t value) {
+  Thread& thread = me();
+  thread.cluster->checkpoint(thread, Cost::kAtomic);
+  check_dependency(thread);
+  check_global(address, 4, "atomic");
+  std::uint8_t* bytes = ordinary(thread, address, 4, true, "atomic");
+  std::uint32_t most = 0;
+  std::memcpy(&most, bytes, 4);
+  most = std::max(most, value);
+  std::memcpy(bytes, &most, 4);
+}
+
 std::uint16_t bf16_bits(float x) {
   return float_to_bf16(x);
 }
@@ -171,6 +184,13 @@ float bf16_value(std::uint16_t bits) {
 }
 float fp16_value(std::uint16_t bits) {
   return fp16_to_float(bits);
+}
+
+std::uint8_t e4m3_code(float x) {
+  return float_to_fp8(x, 3, 7, 0x7e);
+}
+std::uint8_t e5m2_code(float x) {
+  return float_to_fp8(x, 2, 15, 0x7b);
 }
 
 void fence_async_shared() {

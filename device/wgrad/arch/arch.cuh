@@ -17,6 +17,7 @@ using namespace wgrad::shared;
 #define WGRAD_DEVICE __device__ __forceinline__
 #include "wgrad/arch/ptx/async_copy.cuh"
 #include "wgrad/arch/ptx/cluster.cuh"
+#include "wgrad/arch/ptx/elementwise.cuh"
 #include "wgrad/arch/ptx/matrix.cuh"
 #include "wgrad/arch/ptx/mbarrier.cuh"
 #include "wgrad/arch/ptx/memory.cuh"

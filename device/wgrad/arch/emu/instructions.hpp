@@ -43,6 +43,7 @@ void store_global(std::uint64_t address, const void* value, std::uint32_t bytes)
 std::int32_t compare_and_swap_global(std::uint64_t address, std::int32_t expected,
                                      std::int32_t desired);
 std::uint32_t add_global(std::uint64_t address, std::uint32_t value);
+void max_global(std::uint64_t address, std::uint32_t value);
 void fence_async_shared();
 // Ordinary copies in the background: 16 bytes, of which the first `bytes` are read, the others 0.
 void copy_async(std::uint32_t target, std::uint64_t source, std::uint32_t bytes);
@@ -84,6 +85,9 @@ std::uint16_t bf16_bits(float x);
 std::uint16_t fp16_bits(float x);
 float bf16_value(std::uint16_t bits);
 float fp16_value(std::uint16_t bits);
+// Saturating; of no NaN.
+std::uint8_t e4m3_code(float x);
+std::uint8_t e5m2_code(float x);
 
 // wgmma m64nNk16, FP32 accumulators. `fragments`: A's 4 registers, or null when A is described by
 // `a`.

@@ -4,6 +4,7 @@
 #define WGRAD_DEVICE inline
 
 #include "wgrad/arch/emu/copies.hpp"
+#include "wgrad/arch/emu/elementwise.hpp"
 #include "wgrad/arch/emu/matrix.hpp"
 #include "wgrad/arch/emu/memory.hpp"
 #include "wgrad/arch/emu/packed.hpp"
