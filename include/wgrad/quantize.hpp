@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -33,6 +34,16 @@ struct QuantizeSpec {
   ScaleLayout layout = ScaleLayout::kSwizzled;
   std::uint8_t scale_padding = 0;                  ///< byte written where the layout pads
   ScalingMode scaling_mode = ScalingMode::kFloor;  ///< NVFP4: kFloor, without a meaning
+
+  /// NVFP4, host memory: one factor an expert that is taken instead of being computed. Empty: none.
+  std::span<const float> global_scales = {};
+  /// NVFP4: elements round up or down at random, up with the probability of their place between
+  /// the two, in steps of 2^-16. The same seed gives the same bits on every device.
+  std::optional<std::uint64_t> stochastic_seed = std::nullopt;
+  /// NVFP4: each whole block of 16 tokens of an expert is transformed first by a Hadamard matrix
+  /// with orthonormal rows, after 16 signs drawn from the seed. Products of two operands that were
+  /// quantised with one seed are what they were, but for rounding.
+  std::optional<std::uint64_t> hadamard_seed = std::nullopt;
 };
 
 /// Quantises `source`, a (rows, tokens) matrix with element (r, t) at r * row_stride + t *
@@ -43,15 +54,16 @@ struct QuantizeSpec {
 /// largest exponent), the top of a block saturates where amax lies above the element's largest
 /// value times that (by up to 1/8 in e4m3 and e5m2, 1/4 in e2m1); under kRceil, 2^ceil(log2(amax /
 /// the element's largest value)), nothing saturates, and some blocks lose their smallest elements'
-/// last bit. NVFP4: global_scales[e] = amax of the expert / (448 * 6), 1 where that amax is 0;
-/// block scales are e4m3(block amax / 6 / global). Elements round to nearest even and saturate. A
-/// block of zeros gets scale code 0; a block with a NaN or an infinity gets the NaN scale code, so
-/// that the fault shows in what the block contributes to, and does not count towards an expert's
-/// amax.
+/// last bit. NVFP4: global_scales[e] = amax of the expert / (448 * 6), 1 where that amax is 0, or
+/// what was given; block scales are e4m3(block amax / 6 / global). Elements round to nearest even,
+/// or at random where a seed is given, and saturate. A block of zeros gets scale code 0; a block
+/// with a NaN or an infinity gets the NaN scale code, so that the fault shows in what the block
+/// contributes to; NaN and infinities do not count towards an expert's amax.
 ///
 /// Throws ValueError for offsets that decrease or exceed tokens, for negative extents and strides,
 /// for a source too short for its strides, for an enumeration's value that has no name, for an
-/// element that the format has not, for kRceil with NVFP4, and in FP4 for kMn, an odd `tokens`, an
+/// element that the format has not, for kRceil with NVFP4, for an option of NVFP4 with another
+/// format, for global scales that are not one an expert, and in FP4 for kMn, an odd `tokens`, an
 /// expert that begins at an odd token, and in ragged order one of an odd count.
 QuantizedOperand quantize_along_tokens(std::span<const float> source, std::int64_t rows,
                                        std::int64_t tokens, std::int64_t row_stride,

@@ -29,10 +29,17 @@ int e8m0_exponent(const BlockFormat& format, float amax) {
 }
 
 template <FloatFormat F>
-void encode_all(std::span<const float> values, double inverse, std::uint8_t* codes) {
+void encode_all(std::span<const float> values, const BlockScale& scale, std::uint8_t* codes) {
+  const float lift = scale.lift, inverse = scale.inverse;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    codes[i] = encode_saturating<F>(static_cast<float>(values[i] * inverse));
+    codes[i] = encode_saturating<F>(values[i] * lift * inverse);
   }
+}
+
+BlockScale inverted(std::uint8_t code, float global_scale) {
+  const float lift = global_scale < 0x1p-60F ? 0x1p64F : 1.0F;
+  const float scale = static_cast<float>(decode<kE4m3Format>(code)) * (global_scale * lift);
+  return {code, lift, scale > 0.0F ? 1.0F / scale : 0.0F};
 }
 
 }  // namespace
@@ -58,28 +65,27 @@ BlockRange block_range(std::span<const float> values) {
 
 BlockScale block_scale(const BlockFormat& format, BlockRange range, float global_scale) {
   const bool e8m0 = format.scale == DType::kE8m0;
-  if (!range.finite) return {static_cast<std::uint8_t>(e8m0 ? 0xFF : 0x7F), 0.0};
-  if (range.amax == 0.0F) return {0, 0.0};
+  if (!range.finite) return {static_cast<std::uint8_t>(e8m0 ? 0xFF : 0x7F), 1, 0};
+  if (range.amax == 0.0F) return {0, 1, 0};
   if (e8m0) {
     const int exponent = std::max(e8m0_exponent(format, range.amax), -127);
-    return {e8m0_of_exponent(exponent), power_of_two(-exponent)};
+    return {e8m0_of_exponent(exponent), 1, static_cast<float>(power_of_two(-exponent))};
   }
   const std::uint32_t code =
       encode<kE4m3Format>(double{range.amax} / 6.0 / global_scale, Overflow::kSaturate);
-  const double scale = decode<kE4m3Format>(code) * global_scale;
-  return {static_cast<std::uint8_t>(code), scale > 0.0 ? 1.0 / scale : 0.0};
+  return inverted(static_cast<std::uint8_t>(code), global_scale);
 }
 
-void encode_block(DType element, std::span<const float> values, double inverse,
+void encode_block(DType element, std::span<const float> values, const BlockScale& scale,
                   std::uint8_t* codes) {
-  if (inverse == 0.0) {  // the values may be NaN, which encode_saturating does not take
+  if (scale.inverse == 0) {  // the values may be NaN, which encode_saturating does not take
     std::fill_n(codes, values.size(), std::uint8_t{0});
   } else if (element == DType::kE4m3) {
-    encode_all<kE4m3Format>(values, inverse, codes);
+    encode_all<kE4m3Format>(values, scale, codes);
   } else if (element == DType::kE5m2) {
-    encode_all<kE5m2Format>(values, inverse, codes);
+    encode_all<kE5m2Format>(values, scale, codes);
   } else {
-    encode_all<kE2m1Format>(values, inverse, codes);
+    encode_all<kE2m1Format>(values, scale, codes);
   }
 }
 

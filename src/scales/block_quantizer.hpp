@@ -31,14 +31,19 @@ BlockRange block_range(std::span<const float> values);
 /// e8m0: as ScalingMode says.
 /// e4m3: amax / 6 / global, to nearest. A block with a NaN or an infinity gets the NaN code and
 /// zero elements; an all-zero block gets code 0.
+/// A value is multiplied by `lift`, which is 1 or under a global scale below 2^-60, with which
+/// floats would underflow, 2^64, and by `inverse`, in float. Of zero elements the inverse is 0.
 struct BlockScale {
   std::uint8_t code = 0;
-  double inverse = 0;
+  float lift = 1;
+  float inverse = 0;
+
+  float scaled(float value) const { return value * lift * inverse; }
 };
 BlockScale block_scale(const BlockFormat& format, BlockRange range, float global_scale);
 
-/// codes[i] = the element nearest to values[i] * inverse, saturating; one code a byte.
-void encode_block(DType element, std::span<const float> values, double inverse,
+/// codes[i] = the element nearest to scale.scaled(values[i]), saturating; one code a byte.
+void encode_block(DType element, std::span<const float> values, const BlockScale& scale,
                   std::uint8_t* codes);
 
 /// NVFP4's factor of one expert: amax / (448 * 6); 1 where amax is 0, so that nothing divides by 0.

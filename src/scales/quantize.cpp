@@ -5,14 +5,13 @@
 #include <algorithm>
 #include <array>
 
-#include "core/enumerators.hpp"
 #include "core/environment.hpp"
 #include "core/parallel.hpp"
-#include "core/saturating.hpp"
 #include "scales/block_quantizer.hpp"
 #include "scales/offsets.hpp"
+#include "scales/quantize_rules.hpp"
 #include "scales/scale_blocks.hpp"
-#include "wgrad/errors.hpp"
+#include "wgrad/quantize/codes.hpp"
 #include "wgrad/scale_layout.hpp"
 
 namespace wgrad {
@@ -20,15 +19,9 @@ namespace {
 
 constexpr std::int64_t kTileRows = 32;  // of a gathered tile: a cache line of a token-major source
 constexpr std::int64_t kMaxVec = 32;
-/// Of a result: more than memory holds, and its scale factors' bytes still fit 63 bits.
-constexpr std::int64_t kMaxElements = std::int64_t{1} << 50U;
 
-struct Source {
+struct Source : scales::SourceExtents {
   const float* data = nullptr;
-  std::int64_t rows = 0;
-  std::int64_t tokens = 0;
-  std::int64_t row_stride = 0;
-  std::int64_t token_stride = 0;
 };
 
 /// Rows [row, row + rows) x tokens [token, token + tokens), gathered or scattered as a small tile.
@@ -99,6 +92,7 @@ class Quantizer {
         offsets_(offsets),
         format_(scales::block_format(spec)),
         spec_(spec),
+        signs_(spec.hadamard_seed ? shared::hadamard_signs(*spec.hadamard_seed) : 0),
         threads_(source.rows * source.tokens < kMinParallel ? 1 : core::usable_threads()) {}
 
   QuantizedOperand run() {
@@ -131,12 +125,19 @@ class Quantizer {
     }
   }
 
+  /// The values to quantise: a whole block of 16 is transformed where that was asked for.
+  void read(const TileExtent& at, Tile<float>& tile) const {
+    gather(source_, at, tile);
+    if (!spec_.hadamard_seed || at.tokens != format_.vec_size) return;
+    for (std::int64_t r = 0; r < at.rows; ++r) shared::hadamard_block(tile[r].data(), signs_);
+  }
+
   float expert_amax(std::size_t e) const {
     Tile<float> tile;
     float amax = 0;
     for (std::int64_t row = 0; row < source_.rows; row += kTileRows) {
       for_each_block(e, row, [&](const TileExtent& at, std::int64_t) {
-        gather(source_, at, tile);
+        read(at, tile);
         for (std::int64_t r = 0; r < at.rows; ++r) {
           amax = std::max(amax, scales::block_range({tile[r].data(), extent(at)}).amax);
         }
@@ -146,6 +147,10 @@ class Quantizer {
   }
 
   void find_global_scales() {
+    if (!spec_.global_scales.empty()) {
+      out_.global_scales.assign(spec_.global_scales.begin(), spec_.global_scales.end());
+      return;
+    }
     out_.global_scales.resize(offsets_.size());
     core::parallel_for(static_cast<std::int64_t>(offsets_.size()), threads_, [this](auto e) {
       out_.global_scales[e] = scales::nvfp4_global_scale(expert_amax(e));
@@ -164,15 +169,31 @@ class Quantizer {
   void quantize_tile(std::size_t e, const TileExtent& at, std::int64_t col, float global) {
     Tile<float> values;
     Tile<std::uint8_t> codes;
-    gather(source_, at, values);
+    read(at, values);
     for (std::int64_t r = 0; r < at.rows; ++r) {
       const std::span<const float> block(values[r].data(), extent(at));
       const auto scale = scales::block_scale(format_, scales::block_range(block), global);
       out_.scales[blocks_[e].offset(at.row + r, col)] = scale.code;
-      scales::encode_block(format_.element, block, scale.inverse, codes[r].data());
+      if (spec_.stochastic_seed && scale.inverse != 0) {
+        encode_at_random(block, scale, at.row + r, at.token, codes[r].data());
+      } else {
+        scales::encode_block(format_.element, block, scale, codes[r].data());
+      }
     }
     const auto scatter = format_.element == DType::kE2m1 ? scatter_nibbles : scatter_bytes;
     scatter(codes, at, placement(e), out_.elements.data());
+  }
+
+  void encode_at_random(std::span<const float> block, const scales::BlockScale& scale,
+                        std::int64_t row, std::int64_t token, std::uint8_t* codes) const {
+    shared::RandomWords bits{};
+    for (std::size_t i = 0; i < block.size(); ++i) {
+      if (i % 8 == 0)
+        bits = shared::rounding_bits(*spec_.stochastic_seed, row,
+                                     token + static_cast<std::int64_t>(i));
+      codes[i] = static_cast<std::uint8_t>(shared::e2m1_random(
+          scale.scaled(block[i]), shared::rounding_bits_of(bits, static_cast<shared::u32>(i % 8))));
+    }
   }
 
   Placement placement(std::size_t e) const {
@@ -188,79 +209,25 @@ class Quantizer {
   std::span<const std::int32_t> offsets_;
   scales::BlockFormat format_;
   QuantizeSpec spec_;
+  shared::u32 signs_;
   int threads_;
   std::vector<scales::ScaleBlock> blocks_;
   QuantizedOperand out_;
 };
 
-[[noreturn]] void refuse(std::string_view field, std::string_view got, std::string_view need) {
-  throw ValueError(fmt::format("wgrad: {} is {}; it must be {}", field, got, need));
+void check_length(std::size_t got, const Source& source) {
+  scales::check_source(source);
+  const std::int64_t need = scales::source_span(source);
+  if (static_cast<std::int64_t>(got) >= need) return;
+  scales::refuse_quantize(
+      "source", fmt::format("{} elements long", got),
+      fmt::format("at least {} elements long for its extents and strides", need));
 }
 
-void check_enumerators(const QuantizeSpec& spec) {
-  const auto refuse_number = [](const char* field, int got, int last) {
-    refuse(field, fmt::format("{}", got), fmt::format("an enumerator, from 0 to {}", last));
-  };
-  core::check_enumerator("format", spec.format, refuse_number);
-  core::check_enumerator("element", spec.element, refuse_number);
-  core::check_enumerator("major", spec.major, refuse_number);
-  core::check_enumerator("input_order", spec.input_order, refuse_number);
-  core::check_enumerator("layout", spec.layout, refuse_number);
-  core::check_enumerator("scaling_mode", spec.scaling_mode, refuse_number);
-}
-
-void check_spec(const QuantizeSpec& spec) {
-  check_enumerators(spec);
-  const bool fp8 = spec.element == DType::kE4m3 || spec.element == DType::kE5m2;
-  if (spec.format == Format::kSixteenBit) refuse("format", "16-bit", "MXFP8, MXFP4 or NVFP4");
-  if (spec.format == Format::kMxfp8 ? !fp8 : spec.element != DType::kE2m1) {
-    refuse("element", name(spec.element),
-           spec.format == Format::kMxfp8 ? "float8_e4m3fn or float8_e5m2" : "float4_e2m1fn_x2");
-  }
-  if (spec.format == Format::kNvfp4 && spec.scaling_mode != ScalingMode::kFloor) {
-    refuse("scaling_mode", "rceil", "left out for NVFP4, whose scales are no powers of two");
-  }
-  if (spec.element == DType::kE2m1 && spec.major != Major::kK) {
-    refuse("major", "MN-major", "K-major (tokens contiguous) for packed FP4");
-  }
-}
-
-void check_source(std::size_t got, const Source& s) {
-  if (s.rows < 0) refuse("rows", fmt::format("{}", s.rows), "0 or more");
-  if (s.tokens < 0) refuse("tokens", fmt::format("{}", s.tokens), "0 or more");
-  if (s.rows == 0 || s.tokens == 0) return;
-  if (s.row_stride < 0) refuse("row_stride", fmt::format("{}", s.row_stride), "0 or more");
-  if (s.token_stride < 0) refuse("token_stride", fmt::format("{}", s.token_stride), "0 or more");
-  const std::int64_t last =
-      core::saturating_add(core::saturating_multiply(s.rows - 1, s.row_stride),
-                           core::saturating_multiply(s.tokens - 1, s.token_stride));
-  const std::int64_t need = core::saturating_add(last, 1);
-  if (static_cast<std::int64_t>(got) < need) {
-    refuse("source", fmt::format("{} elements long", got),
-           fmt::format("at least {} elements long for its extents and strides", need));
-  }
-  if (s.rows > kMaxElements / s.tokens) {
-    refuse("rows", fmt::format("{}", s.rows),
-           fmt::format("at most {} for {} tokens", kMaxElements / s.tokens, s.tokens));
-  }
-}
-
-/// Packed FP4 holds two tokens per byte: no expert may share a byte with another.
-void check_packing(std::int64_t tokens, std::span<const std::int32_t> offsets,
-                   const QuantizeSpec& spec) {
-  if (spec.element != DType::kE2m1) return;
-  if (tokens % 2 != 0) refuse("tokens", fmt::format("{}", tokens), "even for packed FP4");
-  const bool ragged = spec.input_order == InputOrder::kTensorRagged;
-  std::int64_t begin = 0;
-  for (std::size_t e = 0; e < offsets.size(); ++e) {
-    const std::int64_t count = offsets[e] - begin;
-    if (count > 0 && (begin % 2 != 0 || (ragged && count % 2 != 0))) {
-      refuse(fmt::format("expert {}", e), fmt::format("tokens {} to {}", begin, offsets[e]),
-             ragged ? "a range of even length that begins at an even token, for packed FP4"
-                    : "a range that begins at an even token, for packed FP4");
-    }
-    begin = offsets[e];
-  }
+void check_global_scales(std::size_t experts, const QuantizeSpec& spec) {
+  if (spec.global_scales.empty() || spec.global_scales.size() == experts) return;
+  scales::refuse_quantize("global_scales", fmt::format("{} long", spec.global_scales.size()),
+                          fmt::format("{} long, one for each expert", experts));
 }
 
 }  // namespace
@@ -270,12 +237,14 @@ QuantizedOperand quantize_along_tokens(std::span<const float> source, std::int64
                                        std::int64_t token_stride,
                                        std::span<const std::int32_t> offsets,
                                        const QuantizeSpec& spec) {
-  Source view{source.data(), rows, tokens, row_stride, token_stride};
-  check_spec(spec);
-  check_source(source.size(), view);
+  Source view{{rows, tokens, row_stride, token_stride}, source.data()};
+  scales::check_quantize_spec(spec);
+  check_length(source.size(), view);
   if (tokens == 0) view.rows = 0;  // they hold nothing, however many
   scales::check_offsets(offsets, tokens);
-  check_packing(tokens, offsets, spec);
+  scales::check_packed_tokens(tokens, spec);
+  scales::check_packed_experts(offsets, spec);
+  check_global_scales(offsets.size(), spec);
   return Quantizer(view, offsets, spec).run();
 }
 
