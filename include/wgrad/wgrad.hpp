@@ -2,6 +2,7 @@
 #pragma once
 
 #include "wgrad/codec.hpp"
+#include "wgrad/device_quantize.hpp"
 #include "wgrad/device_spec.hpp"
 #include "wgrad/dtype.hpp"
 #include "wgrad/errors.hpp"

@@ -34,6 +34,14 @@ std::vector<T> copy_back(const DriverApi& api, const T* from, std::int64_t count
 
 }  // namespace
 
+std::vector<std::int32_t> offsets_read_back(const DriverApi& api, const std::int32_t* offsets,
+                                            std::int64_t experts, CuStream stream) {
+  refuse_capture(api, stream);
+  std::vector<std::int32_t> out = copy_back(api, offsets, experts, stream);
+  check(api, api.stream_synchronize(stream), "waiting for the data to validate failed");
+  return out;
+}
+
 void validate_device_data(const DriverApi& api, const Problem& p, const Operands& o,
                           CuStream stream) {
   refuse_capture(api, stream);

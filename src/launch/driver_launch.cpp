@@ -9,6 +9,7 @@
 #include "launch/current_context.hpp"
 #include "launch/device_data.hpp"
 #include "launch/driver.hpp"
+#include "launch/image_launch.hpp"
 #include "wgrad/errors.hpp"
 #include "wgrad/support.hpp"
 
@@ -73,7 +74,7 @@ void DriverLaunch::launch(const Operands& o) const {
   image.put_address(image.fault_at, records->address(device));
   if (image.claims_at != kernels::LaunchImage::kNowhere)
     image.put_address(image.claims_at, kernel_->claims(device, stream, current.handle()));
-  start(image, stream);
+  start_image(runtime_, *kernel_, image, stream);
 }
 
 void DriverLaunch::set_maps(kernels::LaunchImage& image) const {
@@ -81,27 +82,6 @@ void DriverLaunch::set_maps(kernels::LaunchImage& image) const {
     const kernels::TensorMapSlot& slot = image.maps[i];
     image.put_map(slot, shared_->maps[i].get(runtime_.api(), {slot.recipe, slot.base}));
   }
-}
-
-void DriverLaunch::start(kernels::LaunchImage& image, CuStream stream) const {
-  CuLaunchAttribute attributes[2];
-  attributes[0].id = kCuProgrammaticStreamSerialization;
-  attributes[0].value.allowed = image.overlaps && runtime_.overlaps_launches() ? 1 : 0;
-  attributes[1].id = kCuClusterDimension;
-  attributes[1].value.cluster[0] = image.cluster;
-  attributes[1].value.cluster[1] = attributes[1].value.cluster[2] = 1;
-  CuLaunchConfig launch;
-  launch.grid[0] = image.grid;
-  launch.block[0] = image.block;
-  launch.shared_bytes = image.shared_bytes;
-  launch.stream = stream;
-  launch.attributes = attributes;
-  launch.attribute_count = image.cluster > 1 ? 2 : 1;
-  void* arguments[] = {image.parameters.data()};
-  const DriverApi& api = runtime_.api();
-  const CuResult result = api.launch_kernel(&launch, kernel_->function(), arguments, nullptr);
-  if (result != kCuSuccess)
-    check(api, result, "the launch failed, or an earlier one on this device");
 }
 
 std::optional<DeviceFault> DriverLaunch::fault() const {

@@ -34,7 +34,6 @@ class DriverLaunch {
   int device_of(const Operands& operands) const;
   void make_ready(int device) const;
   void set_maps(kernels::LaunchImage& image) const;
-  void start(kernels::LaunchImage& image, CuStream stream) const;
 
   /// Memo of pure functions, and records that appear once: no launch sees another's state.
   struct Shared {
