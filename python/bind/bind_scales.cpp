@@ -1,9 +1,11 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string_view.h>
 
 #include <cfenv>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -53,6 +55,13 @@ std::span<const std::int32_t> read_offsets(nb::handle offsets, Intake& in) {
   return host_span<std::int32_t>(view, Element::kI32, "offsets");
 }
 
+/// Global scales; none: empty.
+std::span<const float> read_factors(nb::handle factors, Intake& in) {
+  if (factors.is_none()) return {};
+  in = read_tensor(factors, "global_scale");
+  return host_span<float>(in.view, Element::kF32, "global_scale");
+}
+
 /// Floats from the first to past the last element of a strided, non-negative 2-D view.
 std::span<const float> source_span(const TensorView& x) {
   if (x.rank != 2 || x.element != Element::kF32 || x.place.kind != DeviceKind::kCpu ||
@@ -67,19 +76,25 @@ std::span<const float> source_span(const TensorView& x) {
 
 nb::tuple quantize(nb::handle x, nb::handle offsets, std::string_view format,
                    std::string_view element, std::string_view major, std::string_view input_order,
-                   std::string_view layout, std::uint8_t padding, std::string_view scaling_mode) {
+                   std::string_view layout, std::uint8_t padding, std::string_view scaling_mode,
+                   std::optional<std::uint64_t> stochastic_seed,
+                   std::optional<std::uint64_t> hadamard_seed, nb::handle global_scales) {
   const Intake in = read_tensor(x, "x");
   const TensorView& view = in.view;
   Intake ends;
   const auto offset_span = read_offsets(offsets, ends);
   const auto source = source_span(view);
+  Intake factors;
   const QuantizeSpec spec{call::format_named(format),
                           call::dtype_named(element, "element"),
                           call::major_named(major, "major"),
                           call::input_order_named(input_order),
                           call::scale_layout_named(layout),
                           padding,
-                          call::scaling_mode_named(scaling_mode)};
+                          call::scaling_mode_named(scaling_mode),
+                          read_factors(global_scales, factors),
+                          stochastic_seed,
+                          hadamard_seed};
   QuantizedOperand q;
   {
     const Unlocked unlocked;
@@ -138,7 +153,8 @@ void bind_scales(nb::module_& module) {
       .def("__exit__", [](const FloatEnvironment& e, const nb::args&) { e.leave(); });
   module.def("quantize", quantize, nb::arg("x"), nb::arg("offsets").none(), nb::arg("format"),
              nb::arg("element"), nb::arg("major"), nb::arg("input_order"), nb::arg("layout"),
-             nb::arg("padding"), nb::arg("scaling_mode"),
+             nb::arg("padding"), nb::arg("scaling_mode"), nb::arg("stochastic_seed") = nb::none(),
+             nb::arg("hadamard_seed") = nb::none(), nb::arg("global_scales") = nb::none(),
              "(element bytes, scale bytes, scale columns, global scales), all flat.");
   module.def(
       "scale_cols",

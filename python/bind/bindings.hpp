@@ -12,5 +12,6 @@ void bind_options(nanobind::module_& module);  ///< Api, Options
 void bind_call(nanobind::module_& module);     ///< Call, Contract, Operator, Operators
 void bind_tensor(nanobind::module_& module);   ///< TensorView
 void bind_scales(nanobind::module_& module);   ///< quantisation and scale layout
+void bind_device_quantize(nanobind::module_& module);  ///< quantisation on CUDA devices
 
 }  // namespace wgrad::python

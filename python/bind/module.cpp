@@ -14,4 +14,5 @@ NB_MODULE(_core, module) {
   wgrad::python::bind_call(module);
   wgrad::python::bind_tensor(module);
   wgrad::python::bind_scales(module);
+  wgrad::python::bind_device_quantize(module);
 }

@@ -48,7 +48,7 @@ from .natural import grouped_wgrad
 from .natural import recorders as _recorders
 from .operator import GroupedGemmWgrad, GroupedGemmWgradSm100, WGradInputOrder
 from .pointers import wgrad_expert_ptrs
-from .quantize import Quantized, pack_fp4, quantize, swizzle_scales, unswizzle_scales
+from .quantize import Quantized, pack_fp4, quantize, quantize_pair, swizzle_scales, unswizzle_scales
 from .recorded import record as _record
 from .support import devices, explain, support
 from .tuple_dict import TupleDict
@@ -99,6 +99,7 @@ __all__ = [
     "grouped_wgrad",
     "pack_fp4",
     "quantize",
+    "quantize_pair",
     "support",
     "swizzle_scales",
     "unswizzle_scales",

@@ -296,7 +296,32 @@ def quantize(
     layout: str,
     padding: int,
     scaling_mode: str,
+    stochastic_seed: int | None = ...,
+    hadamard_seed: int | None = ...,
+    global_scales: Any | None = ...,
 ) -> tuple[Any, Any, int, Any]: ...
+def quantize_on_device(
+    sources: list[Any],
+    offsets: Any,
+    format: str,
+    element: str,
+    major: str,
+    input_order: str,
+    layout: str,
+    padding: int,
+    scaling_mode: str,
+    stochastic_seed: int | None,
+    hadamard_seed: int | None,
+    global_scales: list[Any],
+    elements: list[Any],
+    scales: list[Any],
+    global_scales_out: list[Any],
+    workspace: Any,
+) -> None: ...
+def quantize_workspace_bytes(experts: int) -> int: ...
+def device_scale_cols(tokens: int, experts: int, vec_size: int, layout: str) -> int: ...
+def quantize_fault() -> DeviceFault | None: ...
+def clear_quantize_fault() -> None: ...
 def scale_cols(offsets: Any, vec_size: int, layout: str) -> int: ...
 def swizzle_scales(scales: Any, rows: int, offsets: Any, vec_size: int, padding: int) -> Any: ...
 def unswizzle_scales(scales: Any, rows: int, offsets: Any, vec_size: int) -> Any: ...

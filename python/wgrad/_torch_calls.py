@@ -151,6 +151,21 @@ def stored(tensor: torch.Tensor) -> torch.Tensor:
     return torch._neg_view(plain) if plain.is_neg() else plain
 
 
+def plain_values(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor without its history, its values in memory as they are: a negated view is copied."""
+    return tensor.detach().resolve_neg()
+
+
+def device_bytes(like: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
+    """Uninitialised bytes beside `like`, taken on torch's current stream."""
+    return torch.empty(shape, dtype=torch.uint8, device=like.device)
+
+
+def seen_as(tensor: torch.Tensor, dtype: str) -> torch.Tensor:
+    """A view of a tensor of bytes as `dtype`; as bytes where this torch has no such dtype."""
+    return tensor.view(torch_dtype(dtype))
+
+
 def same_bytes(a: torch.Tensor, b: torch.Tensor) -> bool:
     """Whether two tensors are alike, bit by bit."""
     if a.dtype != b.dtype or a.shape != b.shape or a.device != b.device:

@@ -35,18 +35,21 @@ def natural() -> _core.Operators:
 
 
 def device_fault() -> _core.DeviceFault | None:
-    """The first fault in device data of grouped_wgrad and the wrapper, or None where none was seen.
+    """The first fault in device data of grouped_wgrad, the wrapper and quantize, or None where none
+    was seen.
 
     Of calls that have ended on a GPU, without validation; the operator classes have fault() of
     their own. Waits for nothing: synchronise first to hear of all calls before it.
     """
-    return next((seen for each in _kept() if (seen := each.fault()) is not None), None)
+    kept = next((seen for each in _kept() if (seen := each.fault()) is not None), None)
+    return kept if kept is not None else _core.quantize_fault()
 
 
 def clear_device_fault() -> None:
     """Forgets the faults that device_fault() tells."""
     for each in _kept():
         each.clear_fault()
+    _core.clear_quantize_fault()
 
 
 def _kept() -> list[_core.Operators | GroupedGemmWgradSm100]:

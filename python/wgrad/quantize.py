@@ -56,24 +56,38 @@ def quantize(
     scale_padding: int = 0,
     scaling_mode: Any = None,
     role: str | None = None,
+    global_scale: Any = None,
+    stochastic_seed: int | None = None,
+    hadamard_seed: int | None = None,
 ) -> Quantized:
     """Quantises token-major data along tokens, in blocks that restart at each expert's begin.
 
+    torch tensors on a CUDA device (SM 9.0) stay there: kernels quantise them on torch's current
+    stream, bit for bit as a CPU does, without waiting; the call can be captured in a CUDA graph.
+
     Args:
-        x: (T, rows) float array or CPU tensor: activations or gradients, tokens sorted by expert.
-        offsets: (E,) int32 array or CPU tensor, the cumulative ends of the experts. Tokens past the
-            last are never read and become zeros.
+        x: (T, rows) float array or tensor: activations or gradients, tokens sorted by expert. On a
+            CUDA device bfloat16, float16 or float32.
+        offsets: (E,) int32, the cumulative ends of the experts, where x is. Tokens past the last
+            are never read and become zeros.
         format: 'mxfp8', 'mxfp4' or 'nvfp4'.
         element: for MXFP8 float8_e4m3fn (default) or float8_e5m2.
         major: 'k' (tokens contiguous) or 'mn' (features contiguous); FP4 is 'k' only.
         input_order: 'tensor2d' or 'tensor_ragged'.
         compact: scale factors as (rows, cols) without the swizzled layout's padding.
-        scale_padding: byte written where the swizzled layout pads.
+        scale_padding: byte written where the swizzled layout pads; on a CUDA device also behind the
+            last expert's scale factors, since there the tensor has room for any offsets.
         scaling_mode: which power of two an MX block gets as its scale. 'floor' (default, OCP MX
             6.3): the top of a block may saturate, by up to 1/8 in FP8 and 1/4 in FP4. 'rceil': the
             least under which nothing saturates. torchao's ScaleCalculationMode is taken too. NVFP4
             has no such choice.
         role: 'x' or 'dy': grouped_wgrad then refuses the result as the other. None: either.
+        global_scale: NVFP4: (E,) float32 factors instead of each expert's amax / (448 * 6).
+        stochastic_seed: NVFP4: elements round up or down at random, up with the probability of
+            their place between the two. From 0 to 2**64 - 1; the same bits on every device.
+        hadamard_seed: NVFP4: whole blocks of 16 tokens are transformed first, by a Hadamard matrix
+            with signs drawn from this seed. Give both operands of a product the same one: it then
+            cancels out.
 
     Returns:
         A Quantized of x's framework. It remembers `offsets`: grouped_wgrad refuses it with others,
@@ -81,43 +95,138 @@ def quantize(
 
     Raises:
         ValueError: offsets that decrease or exceed T; an FP4 expert that begins at an odd token; a
-            format, element or shape that is none of the above.
+            format, element or shape that is none of the above. Offsets on a CUDA device are not
+            seen: ``wgrad.device_fault()`` tells, and WGRAD_VALIDATE=1 waits for them.
+        RuntimeError: a CUDA device for which there is no kernel.
     """
-    refuse_traced(x, "quantize")
+    return _quantize([("x", x, role, stochastic_seed, global_scale)], offsets, locals())[0]
+
+
+def quantize_pair(
+    x: Any,
+    dy: Any,
+    offsets: Any,
+    format: str = "mxfp8",
+    *,
+    element: Any = None,
+    major: str = "k",
+    input_order: str = "tensor2d",
+    compact: bool = False,
+    scale_padding: int = 0,
+    scaling_mode: Any = None,
+    x_global_scale: Any = None,
+    dy_global_scale: Any = None,
+    stochastic_seed: int | None = None,
+    hadamard_seed: int | None = None,
+) -> tuple[Quantized, Quantized]:
+    """Both operands of one weight gradient, as quantize() makes each; on a CUDA device in one launch.
+
+    dy rounds at random by ``stochastic_seed + 1``. Arguments, results and errors are quantize()'s,
+    with the roles 'x' and 'dy'.
+    """
+    seed = _seed(stochastic_seed, "stochastic_seed")
+    second = None if seed is None else (seed + 1) % 2**64
+    operands: list[tuple[str, Any, str | None, int | None, Any]] = [
+        ("x", x, "x", seed, x_global_scale),
+        ("dy", dy, "dy", second, dy_global_scale),
+    ]
+    first, last = _quantize(operands, offsets, locals())
+    return first, last
+
+
+def _quantize(
+    operands: list[tuple[str, Any, str | None, int | None, Any]], offsets: Any, given: dict[str, Any]
+) -> list[Quantized]:
+    """`operands`: argument, tensor, role, seed of rounding and global scale of each."""
+    for _, x, role, _, _ in operands:
+        refuse_traced(x, "quantize")
+        if role not in (None, "x", "dy"):
+            raise refuse("role", repr(role), "None, 'x' or 'dy'")
+    format = given["format"]
     if format not in tuple(_SCALE_DTYPES):
         raise refuse("format", repr(format), "'mxfp8', 'mxfp4' or 'nvfp4'")
-    compact = flag(compact, "compact")
-    if role not in (None, "x", "dy"):
-        raise refuse("role", repr(role), "None, 'x' or 'dy'")
-    source = _as_float(x)
+    compact = flag(given["compact"], "compact")
     fp4 = format in ("mxfp4", "nvfp4")
     default = "float4_e2m1fn" if fp4 else "float8_e4m3fn"
-    name = dtype_name(default if element is None else element, "element")
+    name = dtype_name(default if given["element"] is None else given["element"], "element")
+    major = str(given["major"])
+    order = given["input_order"]
+    options = {
+        "input_order": str(getattr(order, "value", order)),
+        "layout": "compact" if compact else "swizzled",
+        "padding": _whole(given["scale_padding"], "scale_padding", 0, 255),
+        "scaling_mode": _mode(given["scaling_mode"], format),
+        "hadamard_seed": _seed(given["hadamard_seed"], "hadamard_seed"),
+    }
+    made = _parts(operands, offsets, format, name, major, options)
+    return [
+        Quantized(
+            elements=_seen_as(elements, "float4_e2m1fn_x2" if fp4 else name),
+            scales=_seen_as(scales, _SCALE_DTYPES[format]),
+            global_scale=global_scale,
+            format=format,
+            sf_vec_size=16 if format == "nvfp4" else 32,
+            compact=compact,
+            offsets=_host_offsets(offsets),
+            role=role,
+        )
+        for (elements, scales, global_scale), (_, _, role, _, _) in zip(made, operands)
+    ]
+
+
+def _parts(
+    operands: list[tuple[str, Any, str | None, int | None, Any]],
+    offsets: Any,
+    format: str,
+    element: str,
+    major: str,
+    options: dict[str, Any],
+) -> list[tuple[Any, Any, Any]]:
+    """(elements, scales, global scales) of each operand, the first two of bytes."""
+    on_device = [is_torch(x) and x.is_cuda for _, x, _, _, _ in operands]
+    seeds = [_seed(seed, "stochastic_seed") for _, _, _, seed, _ in operands]
+    if any(on_device):
+        from . import _device_quantize
+
+        for (name, x, _, _, _), there in zip(operands, on_device):
+            if not there:
+                raise refuse(name, "in host memory", "on the CUDA device of the other operand")
+        return _device_quantize.parts(
+            [(name, x) for name, x, _, _, _ in operands], offsets, format, element, major,
+            {**options, "stochastic_seed": seeds[0]}, [scale for *_, scale in operands],
+        )  # fmt: skip
+    return [
+        _host_parts(
+            name, x, offsets, format, element, major, {**options, "stochastic_seed": seed}, scale
+        )
+        for (name, x, _, _, scale), seed in zip(operands, seeds)
+    ]
+
+
+def _host_parts(
+    argument: str,
+    x: Any,
+    offsets: Any,
+    format: str,
+    element: str,
+    major: str,
+    options: dict[str, Any],
+    global_scale: Any,
+) -> tuple[Any, Any, Any]:
+    source = _as_float(x, argument)
+    given = None if global_scale is None else _as_factors(global_scale)
     raw, scales, cols, global_scales = _core.quantize(
-        source,
-        offsets,
-        format,
-        name,
-        str(major),
-        str(getattr(input_order, "value", input_order)),
-        "compact" if compact else "swizzled",
-        _whole(scale_padding, "scale_padding", 0, 255),
-        _mode(scaling_mode, format),
+        source, offsets, format, element, major, **options, global_scales=given
     )
     tokens, rows = source.shape
-    stored = tokens // 2 if fp4 else tokens
+    stored = tokens // 2 if format != "mxfp8" else tokens
     elements = raw.reshape(rows, stored).T if major == "k" else raw.reshape(stored, rows)
-    scale_rows = rows if compact else -(-rows // 128) * 128
+    scale_rows = rows if options["layout"] == "compact" else -(-rows // 128) * 128
     wrap = _wrap_torch if is_torch(x) else _wrap_numpy
-    return Quantized(
-        elements=wrap(elements, "float4_e2m1fn_x2" if fp4 else name),
-        scales=wrap(scales.reshape(scale_rows, cols), _SCALE_DTYPES[format]),
-        global_scale=wrap(global_scales, "float32") if format == "nvfp4" else None,
-        format=format,
-        sf_vec_size=16 if format == "nvfp4" else 32,
-        compact=compact,
-        offsets=_host_offsets(offsets),
-        role=role,
+    return (
+        wrap(elements, "uint8"),
+        wrap(scales.reshape(scale_rows, cols), "uint8"),
+        wrap(global_scales, "float32") if format == "nvfp4" else None,
     )
 
 
@@ -329,6 +438,10 @@ def _whole(value: Any, argument: str, least: int, most: int) -> int:
     raise refuse(argument, repr(value), f"an integer from {least} to {most}")
 
 
+def _seed(value: Any, argument: str) -> int | None:
+    return None if value is None else _whole(value, argument, 0, 2**64 - 1)
+
+
 def _on_cpu(tensor: Any, argument: str) -> None:
     if tensor.device.type != "cpu":
         raise refuse(argument, f"on {tensor.device}", "a CPU tensor; move it with .cpu()")
@@ -341,31 +454,46 @@ def _need_memory(tensor: Any, argument: str) -> None:
     _core.need_memory(_core.read_tensor(stored, argument), argument)
 
 
-def _as_float(x: Any) -> Any:
+def _as_factors(scale: Any) -> Any:
+    """A float32 numpy array of global scales."""
+    if is_torch(scale):
+        from . import _torch_calls
+
+        _on_cpu(scale, "global_scale")
+        scale = _torch_calls.to_float_numpy(scale)
+    import numpy
+
+    array = numpy.asarray(scale)
+    if array.ndim != 1 or array.dtype != numpy.float32:
+        raise refuse("global_scale", f"{array.dtype} of shape {array.shape}", "float32 of shape (E,)")
+    return numpy.ascontiguousarray(array)
+
+
+def _as_float(x: Any, argument: str) -> Any:
     """A float32 numpy array of x, a view where it is one already."""
     if is_torch(x):
         from . import _torch_calls
 
-        _on_cpu(x, "x")
+        _on_cpu(x, argument)
         if not _torch_calls.is_dense(x):
-            raise refuse("x", _torch_calls.layout_text(x), "a strided tensor")
-        _need_memory(x, "x")
+            raise refuse(argument, _torch_calls.layout_text(x), "a strided tensor")
+        _need_memory(x, argument)
         if _torch_calls.dtype_text(x) == "bool" or x.is_complex():
-            raise refuse("x", _torch_calls.dtype_text(x), "an array of real numbers")
+            raise refuse(argument, _torch_calls.dtype_text(x), "an array of real numbers")
         with _core.FloatEnvironment():
             return _torch_calls.to_float_numpy(x)
     import numpy
 
     array = numpy.asarray(x)
     if array.ndim != 2:
-        raise refuse("x", f"of shape {array.shape}", "2-D, (T, rows)")
+        raise refuse(argument, f"of shape {array.shape}", "2-D, (T, rows)")
     if array.dtype.kind not in "fiuV":
-        raise refuse("x", str(array.dtype), "an array of real numbers")
+        raise refuse(argument, str(array.dtype), "an array of real numbers")
     try:
         with _core.FloatEnvironment():
             plain = array.astype(numpy.float32, copy=False)
     except (TypeError, ValueError) as error:  # a structure, say
-        raise refuse("x", str(array.dtype), "an array of real numbers") from error
+        raise refuse(argument, str(array.dtype), "an array of real numbers") from error
     return numpy.ascontiguousarray(plain) if min(plain.strides) < 0 else plain
 
 
@@ -393,6 +521,15 @@ def _like(array: Any, given: Any) -> Any:
 
         return _torch_calls.from_numpy(array, _torch_calls.dtype_text(given))
     return array.view(given.dtype)
+
+
+def _seen_as(tensor: Any, dtype: str) -> Any:
+    """A tensor of bytes as its framework's `dtype`."""
+    if is_torch(tensor):
+        from . import _torch_calls
+
+        return _torch_calls.seen_as(tensor, dtype)
+    return _wrap_numpy(tensor, dtype)
 
 
 def _wrap_torch(array: Any, dtype: str) -> Any:

@@ -363,3 +363,46 @@ def test_tensors_on_a_device_are_refused_in_words():
     scales = torch.empty(8, 1, dtype=torch.uint8, device="meta")
     with pytest.raises(ValueError, match=r"scales is on meta; it must be a CPU tensor"):
         wgrad.swizzle_scales(scales, offsets, 32)
+
+
+def test_given_global_scales_are_taken(framework):
+    ends = reference.offsets([32, 16])
+    x = framework.tensor(np.linspace(-3, 5, 48 * 8).reshape(48, 8), "float32")
+    offsets = framework.tensor(ends, "int32")
+    own = wgrad.quantize(x, offsets, "nvfp4")
+    assert wgrad.quantize(x, offsets, "nvfp4", global_scale=own.global_scale) == own
+    other = framework.tensor(framework.to_numpy(own.global_scale) * 2, "float32")
+    q = wgrad.quantize(x, offsets, "nvfp4", global_scale=other)
+    np.testing.assert_array_equal(framework.raw(q.global_scale), framework.raw(other))
+    assert q != own
+
+
+def test_a_pair_is_two_with_their_roles(framework):
+    rng = np.random.default_rng(5)
+    ends = framework.tensor(reference.offsets([32, 32]), "int32")
+    x, dy = (framework.tensor(rng.standard_normal((64, rows)), "float32") for rows in (16, 32))
+    seeds = {"stochastic_seed": 2**64 - 1, "hadamard_seed": 3}
+    first, second = wgrad.quantize_pair(x, dy, ends, "nvfp4", **seeds)
+    assert first == wgrad.quantize(x, ends, "nvfp4", role="x", **seeds)
+    assert second == wgrad.quantize(
+        dy, ends, "nvfp4", role="dy", stochastic_seed=0, hadamard_seed=3
+    )
+    wgrad.grouped_wgrad(first, second, ends)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"stochastic_seed": 1}, "stochastic_seed is given; it must be left out for MX formats"),
+        ({"hadamard_seed": 1}, "hadamard_seed is given; it must be left out for MX formats"),
+        ({"global_scale": np.ones(1, np.float32)}, "global_scales is given; it must be left out"),
+        ({"format": "nvfp4", "stochastic_seed": -1}, "stochastic_seed is -1; it must be an integer"),
+        ({"format": "nvfp4", "hadamard_seed": 2**64}, "hadamard_seed is 18446744073709551616; it"),
+        ({"format": "nvfp4", "global_scale": np.ones(2, np.float32)}, "global_scales is 2 long; it"),
+        ({"format": "nvfp4", "global_scale": np.ones(1)}, r"global_scale is float64 of shape \(1,\);"),
+    ],
+)
+def test_options_of_nvfp4_are_refused_by_name(options, text):
+    x, offsets = np.ones((32, 8), np.float32), np.array([32], np.int32)
+    with pytest.raises(wgrad.ValueError, match=text):
+        wgrad.quantize(x, offsets, **options)
