@@ -55,25 +55,23 @@ int owned_ranks(const Config& c) {
   return shared::ceil_div(shared::output_boxes(c), shared::boxes_per_cta(c));
 }
 
+/// A warp writes more boxes of a tile than its ring has slots.
+bool goes_round(const Config& c) {
+  return shared::boxes_per_cta(c) * shared::bands_per_warpgroup(c) > c.ring_slots;
+}
+bool reads_round(const Config& c, int slots) {
+  return shared::reads_output(c) && goes_round(c) && c.ring_slots == slots;
+}
+
 /// Each is the reason of code of its own.
 constexpr Fact kFacts[] = {
-    {"more boxes than ring slots, read back",
-     [](const Config& c) {
-       return shared::reads_output(c) && shared::output_boxes(c) > c.ring_slots;
-     }},
-    {"more boxes than ring slots, added",
-     [](const Config& c) {
-       return shared::reduces_output(c) && shared::output_boxes(c) > c.ring_slots;
-     }},
-    {"read back into a ring of 3",
-     [](const Config& c) { return shared::reads_output(c) && c.ring_slots == 3; }},
-    {"read back into a ring of 4",
-     [](const Config& c) { return shared::reads_output(c) && c.ring_slots == 4; }},
-    {"read back into a ring of 4, in turns",
-     [](const Config& c) {
-       return shared::reads_output(c) && c.ring_slots == 4 &&
-              c.split == shared::WarpgroupSplit::kTiles;
-     }},
+    {"a ring of 2 goes round, read back", [](const Config& c) { return reads_round(c, 2); }},
+    {"a ring of 3 goes round, read back", [](const Config& c) { return reads_round(c, 3); }},
+    {"a ring of 4 goes round, read back", [](const Config& c) { return reads_round(c, 4); }},
+    {"a ring goes round, added",
+     [](const Config& c) { return shared::reduces_output(c) && goes_round(c); }},
+    {"read back into a ring that shares of a tile do not fill",
+     [](const Config& c) { return shared::reads_output(c) && c.split_k > 1 && !goes_round(c); }},
     {"two shares, every rank an owner",
      [](const Config& c) { return c.split_k == 2 && owned_ranks(c) == 2; }},
     {"three shares, every rank an owner",

@@ -10,7 +10,7 @@
 
 #include "kernels/search.hpp"
 #include "kernels/sm90/config.hpp"
-#include "launch/fake_driver.hpp"
+#include "support/fake_driver.hpp"
 #include "plan/hopper.hpp"
 #include "support/refusal.hpp"
 #include "wgrad/errors.hpp"

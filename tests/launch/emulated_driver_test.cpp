@@ -1,100 +1,24 @@
-// Launches through the driver's path on a CPU: a fake driver encodes tensor maps as the emulated
-// machine decodes them, and runs the emulated kernel with the parameters that it was passed.
+// Launches through the driver's path on a CPU (support/emulated_driver.hpp), and calls of one
+// operator that differ in one field.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <memory>
-#include <stdexcept>
-#include <string>
 #include <tuple>
 
-#include "emu/tensor_map.hpp"
 #include "harness/instance.hpp"
-#include "kernels/family.hpp"
 #include "kernels/search.hpp"
-#include "launch/driver_launch.hpp"
-#include "launch/emulated_launch.hpp"
-#include "launch/fake_driver.hpp"
 #include "support/check.hpp"
 #include "support/emulated_device.hpp"
+#include "support/emulated_driver.hpp"
 
 namespace wgrad::launch {
 namespace {
 
 using test::Case;
 using test::CaseData;
+using test::EmulatedDriver;
 using test::Instance;
-
-emu::Element element_of(int type) {
-  return type == kCuFloat32   ? emu::Element::kFp32
-         : type == kCuFloat16 ? emu::Element::kFp16
-                              : emu::Element::kBf16;
-}
-
-shared::TensorMap machine_map(const RecordedMap& map) {
-  emu::TensorMapFields fields;
-  fields.base = map.address;
-  fields.rank = static_cast<std::uint32_t>(map.dims.size());
-  fields.element = element_of(map.type);
-  std::copy(map.dims.begin(), map.dims.end(), fields.dims.begin());
-  std::copy(map.strides.begin(), map.strides.end(), fields.strides.begin());
-  std::copy(map.box.begin(), map.box.end(), fields.box.begin());
-  fields.swizzle = map.swizzle == kCuSwizzle128B ? emu::Swizzle::k128 : emu::Swizzle::kNone;
-  return emu::encode(fields);
-}
-
-/// One prepared operator whose launches the emulated machine runs.
-class EmulatedDriver {
- public:
-  explicit EmulatedDriver(const Problem& problem)
-      : problem_(problem), plan_(kernels::plans("emu", problem, test::emulated_sm90()).at(0)) {
-    fake_.make_current(0);
-    fake_.encode = machine_map;
-    fake_.run = [this](const RecordedLaunch& launch) { run(launch); };
-    const kernels::KernelSource source = plan_.family->source(plan_);
-    op_ = std::make_unique<DriverLaunch>(
-        *runtime_, problem_, plan_,
-        runtime_->load({"k", "ELF", source.entry, source.arch, source.shared_bytes}), false, 0);
-  }
-
-  void launch(Operands operands) {
-    operands.device = 0;
-    operands_ = operands;
-    op_->launch(operands);
-    if (!fault_.empty()) throw std::runtime_error(fault_);
-  }
-
- private:
-  void run(const RecordedLaunch& launch) {
-    kernels::LaunchImage image = plan_.family->image(problem_, plan_, {});
-    image.grid = launch.config.grid[0];
-    image.cluster = launch.cluster;
-    image.block = launch.config.block[0];
-    image.shared_bytes = launch.config.shared_bytes;
-    shared::KernelParams params = launch.params;
-    shared::ClaimCounters claims{};
-    if (params.claims != 0) params.claims = reinterpret_cast<std::uintptr_t>(&claims);
-    image.set_parameters(params);
-    emu::GlobalMemory memory;
-    add_memory(memory, problem_, plan_, operands_);
-    memory.add("fault record", reinterpret_cast<const void*>(params.fault),
-               sizeof(shared::FaultRecord), emu::Permission::kReadWrite);
-    memory.add("claims", &claims, sizeof claims, emu::Permission::kReadWrite);
-    emu::Launch machine = machine_launch(plan_.family->emulated->kernel(plan_), image);
-    machine.resident_ctas = image.grid;
-    const emu::Outcome outcome = emu::run(machine, memory, {});
-    if (outcome.fault) fault_ = outcome.fault->text();
-  }
-
-  Problem problem_;
-  plan::Plan plan_;
-  FakeDriver fake_;
-  std::unique_ptr<Runtime> runtime_ = std::make_unique<Runtime>(fake_.api());
-  std::unique_ptr<DriverLaunch> op_;
-  Operands operands_;
-  std::string fault_;
-};
 
 Case case_of(Major a, Major b, std::int64_t m = 136, std::int64_t n = 72) {
   Case c;

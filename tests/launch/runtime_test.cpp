@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "launch/current_context.hpp"
-#include "launch/fake_driver.hpp"
+#include "support/fake_driver.hpp"
 #include "launch/loaded_kernel.hpp"
 #include "wgrad/errors.hpp"
 

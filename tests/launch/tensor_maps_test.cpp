@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "launch/fake_driver.hpp"
+#include "support/fake_driver.hpp"
 #include "wgrad/errors.hpp"
 #include "wgrad/sm90/config.hpp"
 

@@ -102,13 +102,12 @@ Bytes without_cells(const CaseData& data, Bytes image) {
 }  // namespace
 
 Bytes run_twice(const Target& target, const CaseData& data) {
-  const Problem p = problem(data.source);
-  const Executable executable = prepare(p, target.device, {.backend = target.backend});
+  const auto run = prepared(target, problem(data.source));
   Instance instance(data, target.memory);
-  executable.run(instance.operands());
+  run(instance.operands());
   Bytes first = instance.output();
   instance.reset_output();
-  executable.run(instance.operands());
+  run(instance.operands());
   const AssertionResult repeatable = same_image(data, instance.output(), first);
   EXPECT_TRUE(repeatable) << "the second run differs from the first: " << describe(data.source);
   return first;

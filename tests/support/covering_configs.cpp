@@ -14,6 +14,11 @@ int way_out(const Config& c) {
   return shared::reads_output(c) ? 2 : shared::reduces_output(c) ? 1 : 0;
 }
 
+/// Boxes that one warp writes of a tile: more than its ring has slots go round.
+bool goes_round(const Config& c) {
+  return shared::boxes_per_cta(c) * shared::bands_per_warpgroup(c) > c.ring_slots;
+}
+
 /// CTAs of a cluster that add up boxes of a whole tile.
 int owners(const Config& c) {
   return shared::ceil_div(shared::output_boxes(c), shared::boxes_per_cta(c));
@@ -74,7 +79,7 @@ Factors emulated_factors(const Config& c) {
   out.emplace_back("ring slots", c.ring_slots);
   out.emplace_back("way out", way_out(c));
   out.emplace_back("owners", owners(c));
-  out.emplace_back("boxes beyond the ring", shared::output_boxes(c) > c.ring_slots ? 1 : 0);
+  out.emplace_back("ring goes round, by way out", goes_round(c) ? 1 + way_out(c) : 0);
   return out;
 }
 

@@ -19,6 +19,7 @@ Settings settings() {
   s.cases = positive("WGRAD_TEST_CASES", s.cases);
   s.divisor = positive("WGRAD_TEST_DIVISOR", s.divisor);
   s.emulate = positive("WGRAD_TEST_EMU", 0);
+  s.by_driver = positive("WGRAD_TEST_DRIVER", 0) != 0;
   return s;
 }
 

@@ -13,6 +13,8 @@ struct Settings {
   /// WGRAD_TEST_EMU: conformance runs on the emulated GPU instead: of SM 10.0 where it is 100, of
   /// SM 9.0 where it is another number; 0: it does not.
   std::int64_t emulate = 0;
+  /// WGRAD_TEST_DRIVER=1: on that of SM 9.0, through the launcher of real GPUs and a fake driver.
+  bool by_driver = false;
 };
 
 Settings settings();

@@ -8,6 +8,10 @@
 #include "harness/cuda_device.hpp"
 #include "support/emulated_device.hpp"
 #include "support/settings.hpp"
+#include "wgrad/executable.hpp"
+#ifdef WGRAD_TEST_HAS_EMU
+#include "support/emulated_driver.hpp"
+#endif
 
 namespace wgrad::test {
 namespace {
@@ -21,7 +25,9 @@ struct Machine {
 std::vector<Target> find_emulated() {
   for (const backends::Backend* backend : backends::all()) {
     if (backend->name() != "emu") continue;
-    return {{"emu", settings().emulate == 100 ? emulated_sm100() : emulated_sm90(), host_device()}};
+    const bool by_driver = settings().by_driver;
+    const bool sm100 = settings().emulate == 100 && !by_driver;
+    return {{"emu", sm100 ? emulated_sm100() : emulated_sm90(), host_device(), by_driver}};
   }
   return {};
 }
@@ -48,7 +54,7 @@ std::vector<Target> find_targets() {
       }
     }
   }
-  if (settings().emulate == 0) return found;
+  if (settings().emulate == 0 && !settings().by_driver) return found;
   // Alone: the suite is long there, and the other backends have their own runs.
   std::vector<Target> emulated = find_emulated();
   return emulated.empty() ? found : emulated;
@@ -73,7 +79,19 @@ const std::vector<Target>& judged_targets() {
 }
 
 std::string target_name(const Target& target) {
-  return target.backend;
+  return target.by_driver ? "driver" : target.backend;
+}
+
+std::function<void(const Operands&)> prepared(const Target& target, const Problem& problem) {
+#ifdef WGRAD_TEST_HAS_EMU
+  if (target.by_driver) {
+    const auto driver = std::make_shared<EmulatedDriver>(problem);
+    return [driver](const Operands& operands) { driver->launch(operands); };
+  }
+#endif
+  const auto executable = std::make_shared<const Executable>(
+      prepare(problem, target.device, {.backend = target.backend}));
+  return [executable](const Operands& operands) { executable->run(operands); };
 }
 
 std::ostream& operator<<(std::ostream& out, const Target& target) {

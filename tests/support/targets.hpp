@@ -1,6 +1,7 @@
 // The backends of this build on the devices of this machine.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -9,6 +10,8 @@
 #include "harness/device.hpp"
 #include "support/harness.hpp"
 #include "wgrad/device_spec.hpp"
+#include "wgrad/operands.hpp"
+#include "wgrad/problem.hpp"
 
 namespace wgrad::test {
 
@@ -16,7 +19,11 @@ struct Target {
   std::string backend;
   DeviceSpec device;
   std::shared_ptr<Device> memory;
+  bool by_driver = false;  ///< an emulated GPU's kernels, through the launcher of real ones
 };
+
+/// Prepares a problem; the result runs it.
+std::function<void(const Operands&)> prepared(const Target& target, const Problem& problem);
 
 /// Every backend that can run here; the reference, at least, always can.
 const std::vector<Target>& targets();

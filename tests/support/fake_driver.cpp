@@ -1,4 +1,4 @@
-#include "launch/fake_driver.hpp"
+#include "support/fake_driver.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -147,13 +147,14 @@ namespace {
 
 /// What the driver's manual demands of a tiled tensor map.
 bool is_encodable(std::uint64_t address, std::uint32_t rank, const std::uint64_t* dims,
-                  const std::uint64_t* strides, const std::uint32_t* box, std::uint32_t element) {
+                  const std::uint64_t* strides, const std::uint32_t* box, std::uint32_t element,
+                  bool swizzled) {
   bool ok = address != 0 && address % 16 == 0 && rank >= 1 && rank <= 5;
   for (std::uint32_t i = 0; ok && i < rank; ++i) {
     ok = dims[i] >= 1 && dims[i] <= std::uint64_t{1} << 32 && box[i] >= 1 && box[i] <= 256;
     if (i + 1 < rank) ok = ok && strides[i] % 16 == 0 && strides[i] < std::uint64_t{1} << 40;
   }
-  return ok && box[0] * element <= 128 && box[0] * element % 16 == 0;
+  return ok && box[0] * element % 16 == 0 && (!swizzled || box[0] * element <= 128);
 }
 
 }  // namespace
@@ -170,7 +171,9 @@ CuResult FakeFunctions::tensor_map_encode(shared::TensorMap* map, int type, std:
   const bool dense = std::all_of(element_strides, element_strides + rank,
                                  [](std::uint32_t stride) { return stride == 1; });
   const std::uint32_t element = type == kCuFloat32 ? 4 : type == kCuUint8 ? 1 : 2;
-  if (!modes || !dense || !is_encodable(base, rank, dims, strides, box, element)) return 1;
+  if (!modes || !dense ||
+      !is_encodable(base, rank, dims, strides, box, element, swizzle == kCuSwizzle128B))
+    return 1;
   return call("tensor_map_encode", [&] {
     const std::lock_guard lock(fake->mutex_);
     fake->maps.push_back({type,
@@ -201,6 +204,7 @@ CuResult FakeFunctions::launch_kernel(const CuLaunchConfig* config, CuFunction f
     }
     launch.function = function;
     std::memcpy(&launch.params, parameters[0], sizeof(launch.params));
+    launch.parameters = parameters[0];
     launch.device = device_in(contexts.back());
     const std::lock_guard lock(fake->mutex_);
     fake->launches.push_back(launch);

@@ -21,7 +21,8 @@ struct RecordedLaunch {
   bool programmatic = false;
   CuFunction function = nullptr;
   shared::KernelParams params = {};
-  int device = -1;  ///< of the context that was current
+  const void* parameters = nullptr;  ///< all of them, while the launch runs
+  int device = -1;                   ///< of the context that was current
 };
 
 struct RecordedMap {
