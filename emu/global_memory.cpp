@@ -9,7 +9,8 @@ void GlobalMemory::add(const std::string& name, const void* address, std::uint64
   if (bytes == 0) return;
   const auto begin = reinterpret_cast<std::uint64_t>(address);
   Allocation fresh{name, begin, begin + bytes, permission, {}};
-  if (permission == Permission::kReadWrite) fresh.traces.resize((begin % 16 + bytes + 15) / 16);
+  if (permission == Permission::kReadWrite)
+    fresh.traces = ZeroedMemory<Trace>((begin % 16 + bytes + 15) / 16);
   allocations_.push_back(std::move(fresh));
 }
 
@@ -70,7 +71,7 @@ GlobalMemory::Span GlobalMemory::span(std::uint64_t address, std::uint64_t bytes
 }
 
 void GlobalMemory::clear_traces() {
-  for (Allocation& a : allocations_) a.traces.assign(a.traces.size(), {});
+  for (Allocation& a : allocations_) a.traces.clear();
   stores_.clear();
   byte_stores_.clear();
   first_store_ = ~std::uint64_t{0};

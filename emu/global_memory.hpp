@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "emu/fault.hpp"
+#include "emu/zeroed_memory.hpp"
 
 namespace wgrad::emu {
 
@@ -82,7 +83,7 @@ class GlobalMemory {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
     Permission permission = Permission::kRead;
-    std::vector<Trace> traces;
+    ZeroedMemory<Trace> traces;
   };
   Allocation* find(std::uint64_t address, std::uint64_t bytes);
 

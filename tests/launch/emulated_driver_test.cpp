@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 #include <tuple>
 
 #include "harness/instance.hpp"
@@ -70,6 +71,25 @@ INSTANTIATE_TEST_SUITE_P(
                      testing::Values(InputOrder::kTensor2d, InputOrder::kTensorRagged),
                      testing::Values(OutputMode::kDense, OutputMode::kDiscrete),
                      testing::Values(DType::kBf16, DType::kF32), testing::Bool()));
+
+/// Every kernel that the emulated GPU has for a problem: clusters of two, tokens shared by two, one
+/// CTA with its warpgroups side by side and in turns.
+TEST(DriverPlans, EveryKernelOfAProblemIsLaunchedAsPlanned) {
+  Case c = case_of(Major::kMn, Major::kMn, 300, 136);
+  std::set<unsigned> clusters;
+  for (const DType dtype : {DType::kBf16, DType::kF16}) {
+    c.problem.a_dtype = c.problem.b_dtype = c.problem.wgrad_dtype = dtype;
+    const auto plans = kernels::plans("emu", problem(c), test::emulated_sm90());
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+      EmulatedDriver driver(problem(c), i);
+      EXPECT_TRUE(right_through(driver, c)) << plans[i].summary;
+      const auto& launch = driver.fake().launches.at(0);
+      EXPECT_EQ(launch.config.grid[0] % launch.cluster, 0U);
+      clusters.insert(launch.cluster);
+    }
+  }
+  EXPECT_EQ(clusters, (std::set<unsigned>{1, 2}));
+}
 
 /// Room for A and B of a case, aligned as malloc() aligns.
 struct Place {

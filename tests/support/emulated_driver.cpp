@@ -39,10 +39,11 @@ shared::TensorMap machine_map(const launch::RecordedMap& map) {
   return emu::encode(fields);
 }
 
-plan::Plan first_plan(const Problem& problem) {
+plan::Plan plan_number(const Problem& problem, std::size_t number) {
   const auto plans = kernels::plans("emu", problem, emulated_sm90());
-  if (plans.empty()) throw RuntimeError("wgrad: the emulator has no kernel for this problem");
-  return plans.front();
+  if (number >= plans.size())
+    throw RuntimeError("wgrad: the emulator has not as many kernels for this problem");
+  return plans[number];
 }
 
 std::uint64_t address_at(const kernels::LaunchImage& image, std::uint32_t at) {
@@ -54,8 +55,8 @@ std::uint64_t address_at(const kernels::LaunchImage& image, std::uint32_t at) {
 
 }  // namespace
 
-EmulatedDriver::EmulatedDriver(const Problem& problem)
-    : problem_(problem), plan_(first_plan(problem)) {
+EmulatedDriver::EmulatedDriver(const Problem& problem, std::size_t plan)
+    : problem_(problem), plan_(plan_number(problem, plan)) {
   fake_.make_current(0);
   fake_.encode = machine_map;
   fake_.run = [this](const launch::RecordedLaunch& recorded) { run(recorded); };

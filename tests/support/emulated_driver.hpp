@@ -2,6 +2,7 @@
 // machine decodes them, and runs the emulated kernel with the parameters that it was passed.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -17,9 +18,9 @@ namespace wgrad::test {
 /// One prepared operator. At most one lives at a time, as of fake drivers.
 class EmulatedDriver {
  public:
-  /// With the first plan that the emulated GPU has for the problem. Throws RuntimeError where it
-  /// has none.
-  explicit EmulatedDriver(const Problem& problem);
+  /// With a plan of those that the emulated GPU has for the problem, best first. Throws
+  /// RuntimeError where there are not as many.
+  explicit EmulatedDriver(const Problem& problem, std::size_t plan = 0);
 
   /// Each launch meets another schedule. Throws RuntimeError with the machine's report.
   void launch(Operands operands);
