@@ -44,6 +44,31 @@ TEST(Schedule, TheLargestExtentsHaveTheirTiles) {
   EXPECT_EQ(kGrid.columns, (1u << 31) / static_cast<u32>(kConfig.tile_n) - 2);
 }
 
+/// Index of a tile that tile_at() finds again, in wide arithmetic.
+u64 index_of(const TileGrid& g, const TileCoord& t) {
+  const u64 first = u64{t.row} / g.raster_m * g.raster_m;
+  const u64 height = min_of(u64{g.raster_m}, g.rows - first);
+  return (u64{t.slot} * g.rows + first) * g.columns + u64{t.column} * height + (t.row - first);
+}
+
+/// 2^31 tiles and more are refused (kMaxTiles): an index and a count of clusters fit into 32 bits.
+TEST(Schedule, TheLastTilesOfTheLargestGridsAreFound) {
+  for (const TileGrid& grid : {TileGrid{46340, 46340, 11, 1}, TileGrid{1u << 20, 2047, 37, 1},
+                               TileGrid{2047, 1u << 20, 3, 1}, TileGrid{1, 1, 8, 2147483647},
+                               TileGrid{181, 3, 8, 3954903}}) {
+    const u64 tiles = u64{grid.rows} * grid.columns * grid.experts;
+    ASSERT_LT(tiles, u64{1} << 31);
+    EXPECT_EQ(tile_count(grid), tiles);
+    for (const u64 index : {u64{0}, tiles / 2, tiles - 2, tiles - 1}) {
+      const TileCoord t = tile_at(grid, static_cast<u32>(index));
+      EXPECT_LT(t.slot, grid.experts);
+      EXPECT_LT(t.row, grid.rows);
+      EXPECT_LT(t.column, grid.columns);
+      EXPECT_EQ(index_of(grid, t), index);
+    }
+  }
+}
+
 TEST(Schedule, GridIsWholeClustersAndNoMoreThanTheWork) {
   const Config pair{.cluster_m = 2};
   constexpr Sms kAll = sms_of_device(132, 132);
@@ -121,6 +146,26 @@ TEST(KBlocks, CoverTheTokensFromAnAlignedStart) {
     }
   }
   EXPECT_EQ(k_blocks(kConfig, {0, std::numeric_limits<i32>::max()}, kTokenAlignment), 1 << 25);
+}
+
+TEST(TokenShare, TheLongestExpertIsSharedToTheLastToken) {
+  constexpr i32 kHigh = kMaxExtent;
+  for (const i32 split_k : {2, 3, 4, 6, 8}) {
+    i64 sum = 0;
+    for (i32 rank = 0; rank < split_k; ++rank) {
+      const TokenRange r = token_share({5, kHigh}, static_cast<u32>(rank), split_k);
+      EXPECT_LE(5, r.begin);
+      EXPECT_LT(r.begin, r.end);
+      sum += r.end - r.begin;
+    }
+    EXPECT_EQ(sum, kHigh - 5);
+  }
+}
+
+TEST(KBlocks, LeadingDimensionsPast2To32BytesAlign) {
+  EXPECT_EQ(k_major_alignment(u64{1} << 40, (i64{1} << 32) + 64), 64);
+  EXPECT_EQ(k_major_alignment(u64{1} << 40, (i64{1} << 32) + 8), 8);
+  EXPECT_EQ(k_major_alignment((u64{1} << 40) + 16, i64{1} << 32), 8);
 }
 
 TEST(KBlocks, AlignmentFollowsTheRows) {

@@ -52,6 +52,33 @@ TEST(TensorMap, RaggedCoordinatesWrapToTheToken) {
   }
 }
 
+/// Pitches that 32 bits do not hold stand in the map in full, of operands and outputs.
+TEST(TensorMap, PitchesPast2To32Bytes) {
+  constexpr i64 kLd = (i64{1} << 32) + 64;
+  for (const Config& c : all_configs()) {
+    const TensorMapRecipe a = a_map(c, 4096, 1000, kLd), b = b_map(c, 4096, 1000, kLd);
+    if (a.rank > 0) {
+      EXPECT_EQ(a.strides[0], u64{2} * kLd);
+      expect_encodable(a, 2);
+    }
+    if (b.rank > 0) {
+      EXPECT_EQ(b.strides[0], u64{2} * kLd);
+      expect_encodable(b, 2);
+    }
+    const i64 pitch = kLd * output_bytes(c);
+    EXPECT_EQ(output_map(c, 4096, 4096, pitch).strides[0], static_cast<u64>(pitch));
+  }
+}
+
+TEST(TensorMap, TokensAndRowsUpToTheLargestExtent) {
+  for (const OperandLayout layout :
+       {OperandLayout::kMnMajorBlocked, OperandLayout::kMnMajor, OperandLayout::kKMajor}) {
+    const TensorMapRecipe r = operand_map(layout, MapElement::kBf16, {128, kTileK},
+                                          kMaxExtent / 64 * 64, kMaxExtent, kMaxExtent / 8 * 8);
+    expect_encodable(r, 2);
+  }
+}
+
 TEST(TensorMap, BoxesFillTheStage) {
   for (const Config& c : all_configs()) {
     if (c.b != OperandLayout::kMnMajorBlocked) continue;

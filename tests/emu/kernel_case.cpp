@@ -45,6 +45,42 @@ void make_infinite(LogicalData& data) {
   }
 }
 
+/// `value` in row `at` of token `t`; of the other operand what multiplies with it to the same.
+void set_foreign(LogicalOperand& operand, LogicalOperand& other, std::int64_t at, std::int64_t t,
+                 double value) {
+  for (std::int64_t row = 0; row < other.rows; ++row) {
+    if (std::isfinite(scales::decode(other.dtype, other.code(row, t)))) other.set(row, t, 1.0);
+  }
+  operand.set(std::min(at, operand.rows - 1), t, value);
+}
+
+void set_foreign(LogicalData& data, Foreign foreign, std::int64_t t) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  if (foreign == Foreign::kInfinityA) set_foreign(data.a, data.b, 0, t, kInfinity);
+  if (foreign == Foreign::kInfinityB) set_foreign(data.b, data.a, 0, t, kInfinity);
+  if (foreign == Foreign::kNanA) set_foreign(data.a, data.b, 0, t, kNan);
+  if (foreign == Foreign::kNanB) set_foreign(data.b, data.a, 0, t, kNan);
+  if (foreign == Foreign::kInfinityBoth) {
+    set_foreign(data.a, data.b, 0, t, kInfinity);
+    set_foreign(data.b, data.a, 1, t, kInfinity);
+  }
+}
+
+/// In the first and the last token of every second expert that has some.
+void set_foreign(LogicalData& data, const KernelCase& k) {
+  if (k.foreign == Foreign::kRecorded) return make_infinite(data);
+  bool here = k.data_seed % 2 == 0;
+  for (std::size_t e = 0; e + 1 < data.a.begins.size(); ++e) {
+    const std::int64_t begin = data.a.begins[e], end = data.a.begins[e + 1];
+    if (begin == end) continue;
+    here = !here;
+    if (!here) continue;
+    set_foreign(data, k.foreign, begin);
+    set_foreign(data, k.foreign, end - 1);
+  }
+}
+
 void multiply_by_powers(LogicalOperand& operand, Random& random, int low, int high) {
   for (std::int64_t row = 0; row < operand.rows; ++row) {
     for (std::int64_t t = 0; t < operand.tokens(); ++t) {
@@ -65,7 +101,7 @@ void set_values(Case& full, const KernelCase& k) {
       multiply_by_powers(data.a, random, tiny ? -70 : -6, tiny ? -60 : 6);
       multiply_by_powers(data.b, random, tiny ? -70 : -6, tiny ? -60 : 6);
     }
-    if (k.infinite) make_infinite(data);
+    if (k.foreign != Foreign::kNothing) set_foreign(data, k);
   };
 }
 
@@ -145,21 +181,38 @@ void make_tall(KernelCase& k, const Config& c, Random& random) {
   for (std::int64_t& count : k.counts) count = std::min<std::int64_t>(count, 65);
 }
 
+// As many tokens as 16 bits do not count, behind experts that have few and none.
+void make_deep(KernelCase& k, const Config& c) {
+  k.m = std::max<std::int64_t>(8, unit_of(c.a));
+  k.n = round_up(std::int64_t{8}, unit_of(c.b));
+  k.counts = {9, 0, std::int64_t{1} << 16};
+  k.foreign = Foreign::kNothing;
+}
+
 void break_data(KernelCase& k, const Config& c, std::uint64_t which) {
   constexpr Broken kOffsets[] = {Broken::kOffsetsNegative, Broken::kOffsetBeyond,
                                  Broken::kOffsetDecreases, Broken::kOffsetNegative};
   constexpr Broken kPointers[] = {Broken::kPointerNull, Broken::kPointerAlignment};
   const bool pointer = c.output_mode == shared::OutputMode::kDiscrete && which % 3 != 2;
   k.broken = pointer ? kPointers[which % 2] : kOffsets[which % 4];
+  // An accumulation looks at its empty experts once, and walks no tile of theirs.
+  if (c.accumulate && which % 2 == 0)
+    k.counts.insert(k.counts.begin(), static_cast<std::size_t>(shared::threads_per_cta(c)) + 9, 0);
   if (k.broken == Broken::kOffsetBeyond) k.slack = 0;
   if (k.broken == Broken::kOffsetsNegative) k.counts.assign(40, 0);
+  if (pointer && k.counts.back() == 0) k.counts.back() = 7;
   if (k.broken == Broken::kOffsetDecreases || k.broken == Broken::kOffsetNegative) {
-    k.counts.front() = 200;
+    k.counts[k.counts.size() - 1] = 200;
     k.counts.push_back(0);
   }
 }
 
 }  // namespace
+
+std::size_t broken_pointer(const KernelCase& k) {
+  constexpr std::size_t kMostThreads = 384;
+  return k.counts.size() > kMostThreads ? k.counts.size() - 1 : 0;
+}
 
 std::int64_t unit_of(OperandLayout layout) {
   if (layout == OperandLayout::kMnMajorBlocked) return 64;
@@ -212,7 +265,7 @@ KernelCase random_kernel_case(const Config& c, std::size_t kernel, std::uint64_t
     k.slack += round_up(total, std::int64_t{64}) - total;
   }
   k.sms = shared::cluster_ctas(c) * static_cast<int>(random.integer(1, 2));
-  k.infinite = random.chance(0.3);
+  k.foreign = random.chance(0.3) ? Foreign::kRecorded : Foreign::kNothing;
   k.data_seed = number;
   k.seed = random.next() % 1000000;
   return k;
@@ -224,12 +277,16 @@ KernelCase fuzz_case(const Config& c, std::size_t kernel, std::uint64_t number) 
     Random clusters(number * 104729 + kernel);
     k.sms = shared::cluster_ctas(c) * static_cast<int>(clusters.integer(1, 3));
   }
+  Random foreign(number * 15485863 + kernel);
+  if (foreign.chance(0.6)) k.foreign = static_cast<Foreign>(foreign.integer(2, 6));
   Random random(number * 7919 + kernel);
   if (random.chance(0.5)) narrow(k, c, random);
   if (c.trace && number % 64 == 4) {
     make_long(k, c);
   } else if (c.accumulate && number % 13 == 5) {
     make_many(k, c, random, number / 13);
+  } else if (c.accumulate && number % 29 == 11) {
+    make_deep(k, c);
   } else if (number % 5 == 2) {
     break_data(k, c, number / 5);
   } else if (c.split_k > 1 && number % 8 == 6) {
@@ -247,7 +304,7 @@ std::string arguments(const KernelCase& k) {
       "--kernel {} --m {} --n {} --counts {} --slack {} --a-pad {} --b-pad {} --pitch-pad {} "
       "--sms {} --infinite {} --values {} --data-seed {} --seed {}",
       k.kernel, k.m, k.n, counts_text(k.counts), k.slack, k.a_pad, k.b_pad, k.pitch_pad, k.sms,
-      k.infinite ? 1 : 0, static_cast<int>(k.values), k.data_seed, k.seed);
+      static_cast<int>(k.foreign), static_cast<int>(k.values), k.data_seed, k.seed);
   if (k.raster_m != 0) text += fmt::format(" --raster-m {}", k.raster_m);
   if (k.broken != Broken::kNothing) text += fmt::format(" --broken {}", static_cast<int>(k.broken));
   return text;
@@ -283,7 +340,7 @@ KernelCase parse(const std::vector<std::string>& args) {
     else if (name == "--raster-m")
       k.raster_m = static_cast<int>(size);
     else if (name == "--infinite")
-      k.infinite = number != 0;
+      k.foreign = static_cast<Foreign>(number);
     else if (name == "--values")
       k.values = static_cast<Values>(number);
     else if (name == "--broken")

@@ -26,8 +26,20 @@ enum class Broken : std::uint8_t {
   kOffsetNegative,    ///< an empty expert
   kOffsetBeyond,      ///< without slack: the end is past the tokens
   kOffsetsNegative,   ///< all experts are empty
-  kPointerNull,       ///< discrete, the first expert: nothing is stored
+  kPointerNull,       ///< discrete, the first expert or the last: nothing is stored
   kPointerAlignment,  ///< likewise
+};
+
+/// Tokens that a neighbour must not read, not even to multiply them by zero. All but the recorded
+/// one stand in every second expert, in its first token and its last.
+enum class Foreign : std::uint8_t {
+  kNothing,
+  kRecorded,   ///< infinity in the last token of row 0 of A (cases of h200_bits.txt)
+  kInfinityA,  ///< in row 0
+  kInfinityB,
+  kNanA,
+  kNanB,
+  kInfinityBoth,  ///< in row 0 of A and row 1 of B
 };
 
 /// A problem in numbers that a command line holds.
@@ -42,12 +54,16 @@ struct KernelCase {
   std::int64_t pitch_pad = 0;  ///< output columns beyond the least, in units of 16 bytes
   int sms = 4;                 ///< CTAs at once: few make each walk over many tiles
   int raster_m = 0;            ///< rows of a raster group; 0: as the SMs suggest
-  bool infinite = false;       ///< each expert's last token multiplies to infinity in row 0
+  Foreign foreign = Foreign::kNothing;
   Values values = Values::kIntegers;
   Broken broken = Broken::kNothing;
   std::uint64_t data_seed = 1;
   std::uint64_t seed = 1;  ///< of the adversary
 };
+
+/// The expert whose pointer a broken case breaks: the last where there are more than a CTA has
+/// threads, else the first.
+std::size_t broken_pointer(const KernelCase& c);
 
 /// Extents of an operand of this layout are multiples of it.
 std::int64_t unit_of(shared::OperandLayout layout);
@@ -56,8 +72,8 @@ std::int64_t unit_of(shared::OperandLayout layout);
 KernelCase random_kernel_case(const shared::Config& config, std::size_t kernel,
                               std::uint64_t number);
 /// For the fuzzer: now and then of widths off 16 bytes, of rows that raster groups do not divide,
-/// of more experts than are sorted, of more tiles than a trace has room for, or broken; one to
-/// three clusters at once where CTAs share tokens.
+/// of more experts than are sorted, of more tiles than a trace has room for, of 65,536 tokens, or
+/// broken; one to three clusters at once where CTAs share tokens.
 KernelCase fuzz_case(const shared::Config& config, std::size_t kernel, std::uint64_t number);
 Case full_case(const shared::Config& config, const KernelCase& c);
 

@@ -10,8 +10,8 @@
 
 #include "kernels/search.hpp"
 #include "kernels/sm90/config.hpp"
-#include "support/fake_driver.hpp"
 #include "plan/hopper.hpp"
+#include "support/fake_driver.hpp"
 #include "support/refusal.hpp"
 #include "wgrad/errors.hpp"
 

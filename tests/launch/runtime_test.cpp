@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "launch/current_context.hpp"
-#include "support/fake_driver.hpp"
 #include "launch/loaded_kernel.hpp"
+#include "support/fake_driver.hpp"
 #include "wgrad/errors.hpp"
 
 namespace wgrad::launch {
