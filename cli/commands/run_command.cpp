@@ -1,6 +1,7 @@
 #include "cli/commands/run_command.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <memory>
 #include <ostream>
@@ -20,6 +21,27 @@
 namespace wgrad::cli {
 namespace {
 
+/// Of operands, offsets and outputs, in host memory. In double: the product of four extents.
+double data_bytes(const Problem& p, double experts, double tokens) {
+  const auto m = static_cast<double>(p.m), n = static_cast<double>(p.n);
+  return tokens * (m * bits(p.a_dtype) + n * bits(p.b_dtype)) / 8 +
+         experts * (m * n * bits(p.wgrad_dtype) / 8 + 4);
+}
+
+/// Before the work: a machine that lacks the memory would swap, or fail, after minutes.
+void require_memory(const Problem& p, const bench::Shape& shape) {
+  constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
+  const double bytes =
+      data_bytes(p, static_cast<double>(shape.experts), static_cast<double>(shape.tokens));
+  const double there =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  if (bytes <= there) return;
+  throw ValueError(fmt::format(
+      "wgrad: shape is {}, whose operands and outputs take {:.0f} GiB; it must be one that this "
+      "machine's memory of {:.0f} GiB holds",
+      shape.name, bytes / kGiB, there / kGiB));
+}
+
 Row run_one(const RunFlags& flags, const ShapeChoice& choice, harness::Place& place,
             const std::function<void(const char*)>& stage) {
   const double budget = flop_budget(flags.backend, place.device.threads);
@@ -31,6 +53,7 @@ Row run_one(const RunFlags& flags, const ShapeChoice& choice, harness::Place& pl
   row.scale = factor;
   const Problem problem = make_problem(flags.problem, shape);
   const Executable executable = prepare(problem, place.device, {.backend = flags.backend});
+  require_memory(problem, shape);
   row.backend = executable.backend();
   row.plan = executable.plan();
 

@@ -1,4 +1,12 @@
 #include "bindings.hpp"
+#include "unlocked.hpp"
+
+namespace {
+
+/// Calls that daemon threads have under way when the interpreter ends are waited for so long.
+constexpr std::chrono::milliseconds kLastCalls{5000};
+
+}  // namespace
 
 NB_MODULE(_core, module) {
   module.doc() = "The C++ side of the wgrad package.";
@@ -7,6 +15,8 @@ NB_MODULE(_core, module) {
   nanobind::set_leak_warnings(false);
   module.def("report_leaks", nanobind::set_leak_warnings, nanobind::arg("wanted"),
              "Whether to report, on standard error, what outlives the interpreter.");
+  nanobind::module_::import_("atexit").attr("register")(
+      nanobind::cpp_function([] { wgrad::python::end_work(kLastCalls); }));
   wgrad::python::bind_errors(module);
   wgrad::python::bind_problem(module);
   wgrad::python::bind_answers(module);

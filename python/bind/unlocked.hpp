@@ -4,6 +4,8 @@
 #include <Python.h>
 #include <unistd.h>
 
+#include <chrono>
+
 namespace wgrad::python {
 
 /// Gives the GIL away while it lives. CPython before 3.14 ends a daemon thread that takes it back
@@ -12,10 +14,12 @@ namespace wgrad::python {
 /// runtime finalization".
 class Unlocked {
  public:
-  Unlocked() : state_(PyEval_SaveThread()) {}
+  /// Never returns in a thread that comes after end_work() began.
+  Unlocked() : state_(PyEval_SaveThread()) { begin(); }
   Unlocked(const Unlocked&) = delete;
   Unlocked& operator=(const Unlocked&) = delete;
   ~Unlocked() {
+    finish();
     try {
       PyEval_RestoreThread(state_);
     } catch (...) {  // the unwinding: no exception comes from there
@@ -24,7 +28,15 @@ class Unlocked {
   }
 
  private:
+  static void begin();
+  static void finish();
+
   PyThreadState* state_;
 };
+
+/// Before the interpreter ends, with the GIL: lets no other thread begin, and waits for those that
+/// work, `most` at the longest. A call that is still under way when the process runs its static
+/// destructors may find the libraries that it calls gone.
+void end_work(std::chrono::milliseconds most);
 
 }  // namespace wgrad::python

@@ -144,7 +144,7 @@ Cubin Nvrtc::compile(const kernels::KernelSource& source,
   std::vector<const char*> options;
   for (const std::string& option : source.options) options.push_back(option.c_str());
   // What NVRTC takes from a cache of its own comes without the assembler's log: no registers, no
-  // spills, no complaints. (docs/notes, NVRTC's own cache.)
+  // spills, no complaints. (docs/notes/2026-11-30-nvrtc-has-a-cache-of-its-own.md)
   if (has_cache_) options.push_back("--no-cache");
   const NvrtcResult result =
       api_.compile_program(program.handle, static_cast<int>(options.size()), options.data());

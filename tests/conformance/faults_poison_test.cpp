@@ -94,6 +94,46 @@ TEST_P(FieldFaults, F023_PadRowsInsideAGroupAreTokens) {
   EXPECT_FALSE(std::isnan(run(padded).value(1, 3, 3))) << "and in that group only";
 }
 
+/// What the tokens next to the middle expert of three hold, in all rows of one operand or of both.
+struct Neighbours {
+  double value;
+  bool in_a;
+  bool in_b;
+};
+
+void put_beside_the_middle(LogicalData& data, const Neighbours& n) {
+  for (const std::int64_t t : {data.a.begins[1] - 1, data.a.begins[2]}) {
+    for (std::int64_t row = 0; n.in_a && row < data.a.rows; ++row) data.a.set(row, t, n.value);
+    for (std::int64_t row = 0; n.in_b && row < data.b.rows; ++row) data.b.set(row, t, n.value);
+  }
+}
+
+/// In every major and order: a token read too many shows even where the other operand's is zero.
+TEST_P(FieldFaults, NothingOfTheNeighboursReachesAnExpert) {
+  for (const char* format : {"bf16", "fp16"}) {
+    if (!runs(format)) continue;
+    for (const Case& clean : variants(format, 40, 24, {13, 30, 21})) {
+      if (!computes(clean)) continue;
+      const Result want = run(clean);
+      for (const Neighbours& n : {Neighbours{kNan, true, false},
+                                  {kNan, false, true},
+                                  {kInf, true, false},
+                                  {kInf, false, true},
+                                  {kInf, true, true}}) {
+        Case poisoned = clean;
+        poisoned.adjust = [n](LogicalData& data) { put_beside_the_middle(data, n); };
+        const Result got = run(poisoned);
+        ASSERT_FALSE(std::isfinite(got.value(0, 0, 0))) << "the neighbours have it";
+        ASSERT_FALSE(std::isfinite(got.value(2, 0, 0)));
+        for (std::int64_t i = 0; i < 40; ++i) {
+          for (std::int64_t j = 0; j < 24; ++j)
+            ASSERT_EQ(got.code(1, i, j), want.code(1, i, j)) << i << ", " << j;
+        }
+      }
+    }
+  }
+}
+
 TEST_P(ScaledFieldFaults, F024_ScaleExtentFollowsTheOffsetsNotTheBuffer) {
   for (const char* format : kBlockScaled) {
     for (const std::vector<std::int64_t>& counts :

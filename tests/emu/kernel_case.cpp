@@ -189,6 +189,15 @@ void make_deep(KernelCase& k, const Config& c) {
   k.foreign = Foreign::kNothing;
 }
 
+// The second expert begins within a line of K-major rows, whose box brings the first one's last
+// tokens: each operand by turns holds what must not be multiplied there.
+void make_heads(KernelCase& k, std::uint64_t which) {
+  k.counts = {16 + static_cast<std::int64_t>(which * 13 % 48), 70};
+  k.a_pad = k.b_pad = 0;
+  k.slack = round_up(k.counts[0] + k.counts[1], std::int64_t{64}) - k.counts[0] - k.counts[1];
+  k.foreign = static_cast<Foreign>(2 + which % 5);
+}
+
 void break_data(KernelCase& k, const Config& c, std::uint64_t which) {
   constexpr Broken kOffsets[] = {Broken::kOffsetsNegative, Broken::kOffsetBeyond,
                                  Broken::kOffsetDecreases, Broken::kOffsetNegative};
@@ -285,8 +294,10 @@ KernelCase fuzz_case(const Config& c, std::size_t kernel, std::uint64_t number) 
     make_long(k, c);
   } else if (c.accumulate && number % 13 == 5) {
     make_many(k, c, random, number / 13);
-  } else if (c.accumulate && number % 29 == 11) {
+  } else if (c.accumulate && number % 87 == 20) {
     make_deep(k, c);
+  } else if (shared::aligns_first_token(c) && number % 10 == 9) {
+    make_heads(k, number / 10);
   } else if (number % 5 == 2) {
     break_data(k, c, number / 5);
   } else if (c.split_k > 1 && number % 8 == 6) {

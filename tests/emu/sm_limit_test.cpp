@@ -1,10 +1,14 @@
-// Under every limit of multiprocessors a launch is whole clusters, as many as find room, and right.
+// Under limits of multiprocessors that leave no cluster, one, two and part of one over, a launch is
+// whole clusters, as many as find room, and right. (Sm90Plan.LaunchesWholeClustersUnderEverySmLimit
+// goes through every limit of a plan.)
 // Device code has its own OutputMode: before the public one.
 #include "kernels/sm90/emulated_table.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include "emu/bit_cases.hpp"
@@ -17,13 +21,15 @@ namespace {
 
 using shared::Config;
 
+constexpr auto kMn = shared::OperandLayout::kMnMajor;
+
 constexpr Config kConfigs[] = {
-    {.tile_n = 64, .stages = 3, .partial_columns = true},
-    {.tile_n = 64, .stages = 3, .cluster_m = 2, .partial_columns = true},
-    {.tile_n = 64, .stages = 3, .split_k = 2, .partial_columns = true},
-    {.tile_n = 64, .stages = 3, .split_k = 3, .partial_columns = true},
-    {.tile_n = 64, .stages = 4, .split_k = 4, .partial_columns = true},
-    {.tile_n = 64, .stages = 7, .split_k = 6, .partial_columns = true},
+    {.tile_n = 64, .stages = 3, .a = kMn, .b = kMn, .partial_columns = true},
+    {.tile_n = 64, .stages = 3, .cluster_m = 2, .a = kMn, .b = kMn, .partial_columns = true},
+    {.tile_n = 64, .stages = 3, .split_k = 2, .a = kMn, .b = kMn, .partial_columns = true},
+    {.tile_n = 64, .stages = 3, .split_k = 3, .a = kMn, .b = kMn, .partial_columns = true},
+    {.tile_n = 64, .stages = 4, .split_k = 4, .a = kMn, .b = kMn, .partial_columns = true},
+    {.tile_n = 64, .stages = 7, .split_k = 6, .a = kMn, .b = kMn, .partial_columns = true},
 };
 constexpr int kSms = 13;  // of the device
 
@@ -35,19 +41,22 @@ const kernels::sm90::CompiledKernel& kernel(std::size_t index) {
 
 KernelCase case_of(int limit) {
   KernelCase k;
-  k.m = 320;
-  k.n = 192;
-  k.counts = {130, 0, 7};
+  k.m = 264;
+  k.n = 72;
+  k.counts = {70, 7};
   k.seed = static_cast<std::uint64_t>(limit);
   return k;
 }
 
 class SmLimits : public testing::TestWithParam<std::size_t> {};
 
-TEST_P(SmLimits, WholeClustersComputeUnderEachOfThem) {
+TEST_P(SmLimits, WholeClustersCompute) {
   const auto& [config, run] = kernel(GetParam());
   const int cluster = shared::cluster_ctas(config);
-  for (int limit = 1; limit <= kSms; ++limit) {
+  std::set<int> limits = {1, kSms};
+  for (const int room : {cluster, 2 * cluster}) limits.insert({room - 1, room, room + 1});
+  limits.erase(0);
+  for (const int limit : limits) {
     const KernelCase k = case_of(limit);
     const CaseData data(full_case(config, k));
     const Problem& p = data.source.problem;
@@ -57,9 +66,8 @@ TEST_P(SmLimits, WholeClustersComputeUnderEachOfThem) {
     if (limit < cluster) continue;
     plan::Plan plan = plan_of(config, p, kSms);
     const auto values = kernels::sm90::launch_values(config, p, device);
-    EXPECT_EQ(values.grid % cluster, 0) << limit;
-    EXPECT_LE(values.grid, limit);
-    EXPECT_GT(values.grid, limit - cluster) << "there is more work than room";
+    const int tiles = static_cast<int>(kernels::sm90::tile_count(config, p));
+    EXPECT_EQ(values.grid, cluster * std::min(limit / cluster, tiles)) << limit;
     plan.config = values;
     Instance instance(data, host_device());
     shared::FaultRecord record{};

@@ -4,7 +4,7 @@ import pytest
 import torch
 import wgrad
 
-from gpu_case import integers, make
+from gpu_case import NAN, GpuCase, integers, make
 
 
 def test_f001_empty_experts_at_full_size():
@@ -79,3 +79,52 @@ def test_f108_long_k_does_not_drift():
     wgrad.grouped_wgrad(x, dy, offsets, out=out)
     want = dy.double().sum(0).expand(128, 128)
     assert ((out[0].double() - want).abs().max() / want.abs().max()).item() < 1e-4
+
+
+def padded(rows: int, width: int, seed: int) -> torch.Tensor:
+    """(rows, width) integers in rows of whole 16 bytes, NaN in between."""
+    t = torch.full((rows, -(-width // 8) * 8 + 8), NAN, dtype=torch.bfloat16, device="cuda")
+    t[:, :width] = integers(rows, width, torch.bfloat16, "cuda", seed)
+    return t[:, :width]
+
+
+# Written without a GPU at hand; not run on one yet, as the test below.
+@pytest.mark.parametrize("accumulate", [False, True], ids=["overwrite", "accumulate"])
+def test_large_matrices_of_odd_widths(accumulate):
+    """Columns stored one by one at offsets past 2^31 bytes, of operands past 2^31 elements."""
+    counts = [70000, 0, 131071, 61001]
+    ends = torch.tensor(counts).cumsum(0).tolist()
+    x, dy = padded(ends[-1], 8191, 1), padded(ends[-1], 16381, 2)
+    assert dy.stride(0) * dy.shape[0] > 2**31
+    offsets = torch.tensor(ends, dtype=torch.int32, device="cuda")
+    case = GpuCase(x, dy, offsets, ends)
+    room = torch.full((4, 8191, 16384 + 8), 2.0, device="cuda")
+    out = room[:, :, :16381]
+    wgrad.grouped_wgrad(x, dy, offsets, out=out, accumulate=accumulate)
+    case.expect(out, start=2.0 if accumulate else None)
+    assert (room[:, :, 16381:] == 2.0).all(), "written past N"
+
+
+def test_large_ragged_matrices():
+    """K-major expert blocks, one after the other, past 2^31 elements; begins and k_e of any parity."""
+    counts = [65537, 1, 65536, 0, 98303, 40001]
+    case = make(counts, 8192, 192)
+    assert case.x.numel() > 2**31
+    a = torch.empty(case.x.numel(), dtype=torch.bfloat16, device="cuda")
+    b = torch.empty(case.dy.numel(), dtype=torch.bfloat16, device="cuda")
+    for begin, end in zip([0, *case.ends], case.ends):
+        for flat, tokens in ((a, case.x), (b, case.dy)):
+            width = tokens.shape[1]
+            flat[begin * width : end * width] = tokens[begin:end].t().reshape(-1)
+    out = case.output(torch.float32)
+    total = case.ends[-1]
+    operator = wgrad.GroupedGemmWgrad(
+        a.view(8192, total), b.view(192, total).t(), None, None, case.offsets,
+        sample_wgrad=out, input_order="tensor_ragged",
+    )
+    assert operator.check_support()
+    operator.compile()
+    operator.execute(
+        a.view(8192, total), b.view(192, total).t(), None, None, case.offsets, wgrad_tensor=out
+    )
+    case.expect(out)

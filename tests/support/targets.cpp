@@ -33,9 +33,8 @@ std::vector<Target> find_emulated() {
 }
 
 std::vector<Machine> machines() {
-  std::vector<Machine> found = {{host_spec(), host_device()}};
-  if (cuda_device_count() > 0) found.push_back({cuda_device(0), cuda_memory(0)});
-  return found;
+  if (cuda_device_count() == 0) return {{host_spec(), host_device()}};
+  return {{host_spec(), host_device()}, {cuda_device(0), cuda_memory(0)}};
 }
 
 /// A problem that every backend has to know.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <omp.h>
 #include <pthread.h>
+#include <sys/mman.h>
 
 #include <array>
 #include <atomic>
@@ -50,6 +51,21 @@ std::mutex& library_mutex() {
                      [] { library_mutex().unlock(); });
   static_cast<void>(kRegistered);
   return mutex;
+}
+
+/// Where the library cannot map memory for the code that it writes, it follows a null pointer. It
+/// takes some MiB for a primitive; threads that start beside it take their stacks.
+void require_address_space() {
+  constexpr std::size_t kRoom = std::size_t{64} << 20;
+  void* const room =
+      mmap(nullptr, kRoom, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED) {
+    throw RuntimeError(
+        "wgrad: this process may map less than 64 MiB more; it must be one in which oneDNN, the "
+        "CPU "
+        "backend's library, has room for machine code (RLIMIT_AS, ulimit -v)");
+  }
+  munmap(room, kRoom);
 }
 
 const dnnl::engine& cpu_engine() {
@@ -119,6 +135,7 @@ class Bf16Matmul final : public TileMatmul {
 
   static std::shared_ptr<const CompiledMatmul> compile(const ShapeKey& key, CellOrder b_order) {
     const auto [m, n, k, add] = key;
+    require_address_space();
     const memory::desc a = plain(m, k, memory::data_type::bf16);
     const memory::desc b{
         {k, n},
@@ -201,6 +218,7 @@ std::unique_ptr<const TileMatmul> make_tile_matmul(TileType type) {
   static std::atomic<unsigned> tried{0};  // bit for bit the types that have been
   const unsigned bit = 1U << static_cast<unsigned>(type);
   if ((tried.load() & bit) != 0) return made;
+  require_address_space();
   const std::string why = why_no_code(*made);
   if (!why.empty()) throw RuntimeError(why);
   tried |= bit;

@@ -13,7 +13,7 @@ namespace {
 
 // Of an expert. What a plan is made for follows no call's tokens: the first one may be a warm-up.
 // Ranked for as many, configurations are as fast as ranked for each call's own, within 0.2 % in the
-// mean (docs/notes, a model fitted to every candidate).
+// mean (docs/notes/2026-12-01-a-model-fitted-to-every-candidate.md).
 constexpr std::int64_t kTypicalTokens = 2048;
 constexpr std::int64_t kSplitTokens = 8192;  // where the tokens are worth sharing
 // Weight of problems of which one expert has most of the tokens. Few tiles suffer most from it.

@@ -13,8 +13,8 @@ namespace wgrad::kernels::sm90 {
 namespace {
 
 // Rates of one multiprocessor a clock, except where stated: fitted together, so that one alone says
-// little (docs/notes, a model fitted to every candidate). Those of K-major operands are older:
-// docs/notes/2026-11-29-predicted-and-measured.md.
+// little (docs/notes/2026-12-01-a-model-fitted-to-every-candidate.md). Those of K-major operands
+// are older: docs/notes/2026-11-29-predicted-and-measured.md.
 constexpr double kClock = 1.83e9;            // Hz
 constexpr double kFlops = 4096;              // dense 16-bit tensor core
 constexpr double kSharedBytes = 128;         // wgmma reads of shared memory

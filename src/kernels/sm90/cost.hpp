@@ -1,5 +1,6 @@
 // A model of the SM90 kernel's time, fitted to measured times of every configuration on random
-// shapes (docs/notes, a model fitted to every candidate). It has only to rank configurations.
+// shapes (docs/notes/2026-12-01-a-model-fitted-to-every-candidate.md). It has only to rank
+// configurations.
 #pragma once
 
 #include <string_view>
