@@ -16,7 +16,7 @@ if(NOT EXISTS ${include}/xla/ffi/api/ffi.h)
 endif()
 
 list(APPEND extensions _jax_ffi)
-nanobind_add_module(_jax_ffi NB_STATIC NB_DOMAIN wgrad_jax NOMINSIZE
+nanobind_add_module(_jax_ffi BACKEND_MODULE nanobind_backend NB_DOMAIN wgrad_jax NOMINSIZE
   jax_ffi/attributes.cpp
   jax_ffi/buffers.cpp
   jax_ffi/handlers.cpp
@@ -26,4 +26,4 @@ target_link_libraries(_jax_ffi PRIVATE wgrad_call wgrad)
 wgrad_compile_options(_jax_ffi)
 # Their headers are not ours to warn about.
 target_include_directories(_jax_ffi SYSTEM PRIVATE ${include} ${Python_INCLUDE_DIRS}
-  $<TARGET_PROPERTY:nanobind-static,INTERFACE_INCLUDE_DIRECTORIES>)
+  ${NB_DIR}/include)

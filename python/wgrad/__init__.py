@@ -58,7 +58,7 @@ from .wrapper import (
 )
 from .wrapper import grouped_gemm_wgrad_wrapper_sm100
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _add_nvrtc_wheels()
 _recorders.append(_record)

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "call/refusals.hpp"
+#include "intake/buffer_abi.hpp"
 #include "intake/intake.hpp"
 
 namespace wgrad::python {

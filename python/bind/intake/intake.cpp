@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "call/refusals.hpp"
+#include "intake/buffer_abi.hpp"
 #include "intake/intake.hpp"
 
 namespace wgrad::python {
@@ -62,10 +63,7 @@ const TypeEntry& entry_of(nb::handle object) {
 
 bool is_negated(nb::handle object) {
   static PyObject* const kName = PyUnicode_InternFromString("is_neg");
-  PyObject* const self = object.ptr();
-  const nb::object flag = nb::steal(PyObject_VectorcallMethod(kName, &self, 1, nullptr));
-  if (!flag.is_valid()) throw nb::python_error();
-  return flag.ptr() == Py_True;
+  return nb::object(object.attr(nb::handle(kName))()).is(nb::handle(Py_True));
 }
 
 /// The framework's name of a dtype that wgrad does not know, for messages.

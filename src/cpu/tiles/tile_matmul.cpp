@@ -1,7 +1,6 @@
 #include "cpu/tiles/tile_matmul.hpp"
 
 #include <fmt/format.h>
-#include <omp.h>
 #include <pthread.h>
 #include <sys/mman.h>
 
@@ -18,6 +17,9 @@
 
 #if DNNL_CPU_THREADING_RUNTIME != DNNL_RUNTIME_OMP && DNNL_CPU_THREADING_RUNTIME != DNNL_RUNTIME_SEQ
 #error "wgrad needs oneDNN built for OpenMP or sequential: it brings its own threads"
+#endif
+#if DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_OMP
+#include <omp.h>
 #endif
 
 namespace wgrad::cpu {
@@ -225,6 +227,7 @@ std::unique_ptr<const TileMatmul> make_tile_matmul(TileType type) {
   return made;
 }
 
+#if DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_OMP
 SingleThreaded::SingleThreaded() noexcept : previous_(omp_get_max_threads()) {
   omp_set_num_threads(1);
 }
@@ -232,5 +235,10 @@ SingleThreaded::SingleThreaded() noexcept : previous_(omp_get_max_threads()) {
 SingleThreaded::~SingleThreaded() {
   omp_set_num_threads(previous_);
 }
+#else  // a sequential library knows no other thread
+SingleThreaded::SingleThreaded() noexcept : previous_(1) {}
+
+SingleThreaded::~SingleThreaded() = default;
+#endif
 
 }  // namespace wgrad::cpu
