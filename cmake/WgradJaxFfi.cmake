@@ -16,7 +16,8 @@ if(NOT EXISTS ${include}/xla/ffi/api/ffi.h)
 endif()
 
 list(APPEND extensions _jax_ffi)
-nanobind_add_module(_jax_ffi BACKEND_MODULE nanobind_backend NB_DOMAIN wgrad_jax NOMINSIZE
+nanobind_add_module(_jax_ffi BACKEND_MODULE nanobind_backend BACKEND_PYPI nanobind_backend
+  NB_DOMAIN wgrad_jax NOMINSIZE
   jax_ffi/attributes.cpp
   jax_ffi/buffers.cpp
   jax_ffi/handlers.cpp

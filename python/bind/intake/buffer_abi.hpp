@@ -6,6 +6,7 @@
 #include <Python.h>
 
 #if defined(Py_LIMITED_API) && Py_LIMITED_API < 0x030B0000
+// NOLINTBEGIN(readability-identifier-naming): Python's names
 extern "C" {
 
 struct Py_buffer {
@@ -28,4 +29,5 @@ int PyObject_CheckBuffer(PyObject* object);
 int PyObject_GetBuffer(PyObject* object, Py_buffer* view, int flags);
 void PyBuffer_Release(Py_buffer* view);
 }
+// NOLINTEND(readability-identifier-naming)
 #endif
