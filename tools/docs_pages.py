@@ -10,6 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 ROOT_PAGES = {"README.md": "index.md", "ARCHITECTURE.md": "architecture.md", "CHANGELOG.md": "changelog.md",
               "SECURITY.md": "security.md", "CONTRIBUTING.md": "contributing.md"}
+# What a reader needs first; headers that are not named follow.
 HEADERS = ["wgrad.hpp", "dtype.hpp", "problem.hpp", "device_spec.hpp", "support.hpp", "executable.hpp", "operands.hpp",
            "explain.hpp", "quantize.hpp", "scale_layout.hpp", "codec.hpp", "precompile.hpp", "toolchain.hpp",
            "trace.hpp", "reference.hpp", "errors.hpp"]
@@ -27,10 +28,9 @@ def header_page(header):
 
 
 def cpp_page():
-    missing = {path.name for path in (ROOT / "include/wgrad").glob("*.hpp")} ^ set(HEADERS)
-    assert not missing, f"tools/docs_pages.py lists other headers than include/wgrad has: {missing}"
+    later = sorted({path.name for path in (ROOT / "include/wgrad").glob("*.hpp")} - set(HEADERS))
     start = (ROOT / "README.md").read_text().split("\n## C++\n")[1].split("\n## ")[0]
-    return "# C++\n" + start + "\n" + "\n".join(map(header_page, HEADERS))
+    return "# C++\n" + start + "\n" + "\n".join(map(header_page, [*HEADERS, *later]))
 
 
 def on_files(files, config):
