@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "launch/fake_driver.hpp"
 #include "quantize/device_quantizer.hpp"
+#include "support/fake_driver.hpp"
 
 namespace wgrad::quantize {
 

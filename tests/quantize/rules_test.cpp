@@ -6,8 +6,8 @@
 #include <array>
 #include <string>
 
-#include "launch/fake_driver.hpp"
 #include "quantize/device_quantizer.hpp"
+#include "support/fake_driver.hpp"
 #include "support/refusal.hpp"
 #include "wgrad/errors.hpp"
 
