@@ -110,6 +110,27 @@ inline constexpr shared::sm100::Config kSm100Configs[] = {
      .a = shared::OperandLayout::kMnMajor,
      .b = shared::OperandLayout::kMnMajor,
      .partial_columns = true},
+    // Pairs.
+    {.tile_n = 128, .stages = 3, .cluster_m = 2},
+    {.tile_n = 256,
+     .tile_k = 32,
+     .stages = 2,
+     .cluster_m = 2,
+     .input = shared::InputType::kFp16,
+     .output = shared::OutputType::kFp32,
+     .a = shared::OperandLayout::kMnMajor,
+     .b = shared::OperandLayout::kMnMajor,
+     .output_mode = shared::OutputMode::kDiscrete,
+     .accumulate = true,
+     .partial_columns = true},
+    {.tile_n = 128,
+     .stages = 2,
+     .cluster_m = 2,
+     .ring_slots = 3,
+     .a = shared::OperandLayout::kMnMajor,
+     .b = shared::OperandLayout::kMnMajor,
+     .accumulate = true,
+     .partial_columns = true},
 };
 
 }  // namespace wgrad::test

@@ -13,12 +13,20 @@ struct Destination {
   u32 barrier;  // counts the bytes
 };
 
-// kShared: into both CTAs of the cluster, at the same place and barrier of each.
-template <u32 kRank, bool kShared>
+enum class Sharing : u8 {
+  kNone,
+  kBoth,  // into both CTAs of the cluster, at the same place and barrier of each
+  kPair,  // into this CTA, for a pair that multiplies together: the barrier, an address from
+          // map_to_rank, is the first CTA's
+};
+
+template <u32 kRank, Sharing kShared>
 WGRAD_DEVICE void load_box(const Destination& to, u32 offset, const TensorMap& map,
                            const arch::Coord& x) {
-  if constexpr (kShared) {
+  if constexpr (kShared == Sharing::kBoth) {
     arch::load_box_multicast<kRank>(to.tile + offset, map, to.barrier, x, kBothCtas);
+  } else if constexpr (kShared == Sharing::kPair) {
+    arch::load_box_of_pair<kRank>(to.tile + offset, map, to.barrier, x);
   } else {
     arch::load_box<kRank>(to.tile + offset, map, to.barrier, x);
   }
@@ -26,7 +34,7 @@ WGRAD_DEVICE void load_box(const Destination& to, u32 offset, const TensorMap& m
 
 // Tokens [token, token + kBoxTokens) of rows [row, row + kRows), cut off at token `end` where the
 // map can.
-template <OperandLayout kLayout, u32 kRows, u32 kBoxTokens, bool kShared>
+template <OperandLayout kLayout, u32 kRows, u32 kBoxTokens, Sharing kShared>
 WGRAD_DEVICE void load_operand(const Destination& to, const TensorMap& map, i32 row, i32 token,
                                i32 end) {
   constexpr i32 kBound = i32{kRaggedTokens};

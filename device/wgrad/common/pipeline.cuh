@@ -54,6 +54,10 @@ struct Pipeline {
   WGRAD_DEVICE void wait_empty(const StageCursor<kConfig>& at) const {
     arch::barrier_wait(empty(at.slot), at.parity ^ 1);  // the first pass finds every stage empty
   }
+  // Every stage, whoever waited for the ones before `at`.
+  WGRAD_DEVICE void wait_all_empty(StageCursor<kConfig>& at) const {
+    for (i32 stage = 0; stage < kConfig.stages; ++stage, at.advance()) wait_empty(at);
+  }
   WGRAD_DEVICE void wait_full(const StageCursor<kConfig>& at) const {
     arch::barrier_wait(full(at.slot), at.parity);
   }

@@ -14,6 +14,8 @@ namespace wgrad::device {
 template <KernelConfig auto kConfig, typename Parts>
 struct Producer {
   static constexpr bool kMulticast = uses_multicast(kConfig);
+  static constexpr bool kPair = multiplies_in_pairs(kConfig);
+  static constexpr Sharing kOwn = kPair ? Sharing::kPair : Sharing::kNone;
   static constexpr u32 kBoxTokens = u32(b_box_tokens(kConfig));
   static constexpr u32 kBoxRows = u32(b_box_rows(kConfig));
   // Bytes the copy engine lands in this CTA's stage, from both CTAs together.
@@ -29,27 +31,39 @@ struct Producer {
     return is_mn_major(layout) ? token + i32(token_shift<kConfig>(cta.params, w)) : token;
   }
 
+  // Counts the bytes of a stage; a pair's are both counted in the first CTA.
+  WGRAD_DEVICE u32 full(u32 stage) const {
+    if constexpr (kPair) return arch::map_to_rank(pipeline.full(stage), 0);
+    return pipeline.full(stage);
+  }
+
   WGRAD_DEVICE void load_a(u32 stage, const Work& w, i32 token) const {
-    const Destination to{pipeline.a(stage), pipeline.full(stage)};
-    load_operand<kConfig.a, u32(kConfig.tile_m), u32(kConfig.tile_k), false>(
+    const Destination to{pipeline.a(stage), full(stage)};
+    load_operand<kConfig.a, u32(kConfig.tile_m), u32(kConfig.tile_k), kOwn>(
         to, cta.params.map_a, w.m0, box_token(kConfig.a, w, token), w.tokens.end);
   }
 
-  // With multicast each CTA sends its half to both: half the tokens (MN-major) or half the rows
-  // (K-major).
+  // A pair multiplies each CTA's half of the rows of B. With multicast each CTA sends its half to
+  // both: half the tokens (MN-major) or half the rows (K-major).
   WGRAD_DEVICE void load_b(u32 stage, const Work& w, i32 token) const {
     const u32 part = kMulticast ? cta.rank : 0;
+    const i32 own = kPair ? i32(cta.rank * kBoxRows) : 0;
     const u32 bytes = part * (b_stage_bytes(kConfig) / 2);
     const i32 row = is_mn_major(kConfig.b) ? 0 : i32(part * kBoxRows);
     const i32 ahead = is_mn_major(kConfig.b) ? i32(part * kBoxTokens) : 0;
-    const Destination to{pipeline.b(stage) + bytes, pipeline.full(stage)};
-    load_operand<kConfig.b, kBoxRows, kBoxTokens, kMulticast>(
-        to, cta.params.map_b, w.n0 + row, box_token(kConfig.b, w, token) + ahead, w.tokens.end);
+    const Destination to{pipeline.b(stage) + bytes, full(stage)};
+    load_operand<kConfig.b, kBoxRows, kBoxTokens, kMulticast ? Sharing::kBoth : kOwn>(
+        to, cta.params.map_b, w.n0 + row + own, box_token(kConfig.b, w, token) + ahead,
+        w.tokens.end);
   }
 
   // One thread: everything the copy engine brings into a stage.
   WGRAD_DEVICE void copy_stage(u32 stage, const Work& w, i32 token) const {
-    arch::barrier_arrive_expect(pipeline.full(stage), kStageBytes);
+    if constexpr (kPair) {
+      if (cta.rank == 0) arch::barrier_arrive_expect(pipeline.full(stage), 2 * kStageBytes);
+    } else {
+      arch::barrier_arrive_expect(pipeline.full(stage), kStageBytes);
+    }
     load_a(stage, w, token);
     load_b(stage, w, token);
   }
@@ -97,6 +111,7 @@ struct Producer {
       parts.wait_read(trace);
       if constexpr (Parts::kShared) queue.let_go();
     }
+    if constexpr (kPair) pipeline.wait_all_empty(at);  // commits of the other CTA arrive here
     trace.anchor();
   }
 

@@ -71,6 +71,12 @@ constexpr i32 cluster_ctas(const C& c) {
   return c.cluster_m * c.split_k;
 }
 
+// Two CTAs multiply together, by instructions that one of them issues: on SM 10.0 alone.
+template <TileConfig C>
+constexpr bool multiplies_in_pairs(const C&) {
+  return false;
+}
+
 // CTAs that every chip with clusters has room for in one.
 inline constexpr i32 kMostShares = 8;
 

@@ -5,7 +5,8 @@
 //   full[i]: completes when every product of the tile is in. One arrival, of the multiplier's
 //   commit.
 //
-//   empty[i]: completes when the tile is read. One arrival of each epilogue warp.
+//   empty[i]: completes when the tile is read. One arrival of each epilogue warp; a pair's all
+//   arrive in the first CTA, whose thread multiplies.
 #pragma once
 
 #include "wgrad/common/pipeline.cuh"
@@ -42,7 +43,12 @@ struct Accumulators {
   WGRAD_DEVICE void release() const {
     arch::tcgen05_fence_before_sync();
     arch::warp_sync();
-    if (arch::lane_index() == 0) arch::barrier_arrive(empty());
+    if (arch::lane_index() != 0) return;
+    if constexpr (multiplies_in_pairs(kConfig)) {
+      arch::barrier_arrive_cluster(arch::map_to_rank(empty(), 0));
+    } else {
+      arch::barrier_arrive(empty());
+    }
   }
 };
 

@@ -14,7 +14,8 @@ struct Config {
   i32 tile_n = 256;    // 64, 128, 192 or 256
   i32 tile_k = 64;     // tokens a stage: 64, or 32 where both operands are MN-major
   i32 stages = 4;      // operand stages
-  i32 cluster_m = 1;   // CTAs side by side along M
+  i32 cluster_m = 1;   // CTAs side by side along M; 2 multiply together (cta_group::2), each with
+                       // its rows of A and half the columns of B: MN-major operands
   i32 ring_slots = 2;  // output boxes (32 rows x 128 bytes) for each epilogue warp
   InputType input = InputType::kBf16;
   OutputType output = OutputType::kBf16;
@@ -66,6 +67,17 @@ inline constexpr u32 kMultiplierWarp = 2 * kWarpgroupWarps;
 inline constexpr u32 kFirstPreparationWarp = kMultiplierWarp + 1;
 inline constexpr u32 kPreparationWarps = 4;
 
+constexpr bool multiplies_in_pairs(const Config& c) {
+  return c.cluster_m == 2;
+}
+// Of one CTA.
+constexpr i32 b_columns(const Config& c) {
+  return c.tile_n / c.cluster_m;
+}
+constexpr u32 b_stage_bytes(const Config& c) {
+  return static_cast<u32>(bytes_of(b_columns(c) * c.tile_k, bits_of(c.input)));
+}
+
 constexpr bool prepares_stages(const Config& c) {
   return moves_rows(c);
 }
@@ -98,14 +110,14 @@ constexpr bool uses_multicast(const Config&) {
 constexpr u32 stage_readers(const Config&) {
   return 1;
 }
-constexpr bool reaches_other_ctas(const Config&) {
-  return false;
+constexpr bool reaches_other_ctas(const Config& c) {
+  return multiplies_in_pairs(c);
 }
 constexpr i32 b_box_tokens(const Config& c) {
   return c.tile_k;
 }
 constexpr i32 b_box_rows(const Config& c) {
-  return c.tile_n;
+  return b_columns(c);
 }
 // A warp's lanes of tensor memory.
 constexpr i32 output_box_rows(const Config&) {
@@ -125,7 +137,9 @@ constexpr bool is_valid(const Config& c) {
   const bool k = c.tile_k == kTileK || (c.tile_k == 32 && !moves_rows(c));
   // common/align.cuh: one stage is multiplied, one moves, one lends its first tokens.
   const i32 fewest = moves_rows(c) ? 3 : 2;
-  return tile && k && c.cluster_m == 1 && c.stages >= fewest && c.stages <= 12 &&
+  // A box is 64 columns wide.
+  const bool pair = c.cluster_m == 2 && c.tile_n % 128 == 0 && !moves_rows(c);
+  return tile && k && (c.cluster_m == 1 || pair) && c.stages >= fewest && c.stages <= 12 &&
          c.ring_slots >= 2 && c.ring_slots <= 4;
 }
 

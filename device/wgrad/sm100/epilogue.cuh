@@ -93,7 +93,7 @@ struct TileEpilogue : TileBoxes<kConfig, WholeTile, 1, kConfig.tile_m> {
   // unit. They begin at a multiple of one.
   WGRAD_DEVICE void write_edge(const Work& w) const {
     const i32 first = boxed_columns(kConfig, params.n);
-    if (first >= params.n || first < w.n0 || first >= w.n0 + kConfig.tile_n) return;
+    if (first >= params.n || first >= w.n0 + kConfig.tile_n) return;
     const u32 column = u32(first - w.n0), inside = column % kColumns;
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): load sets them
     Values values;

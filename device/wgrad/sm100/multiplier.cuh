@@ -28,8 +28,10 @@ struct MmaTile {
 
 template <shared::sm100::Config kConfig>
 struct Multiplier {
+  static constexpr u32 kCtas = u32(kConfig.cluster_m);
   static constexpr bool kPrepared = prepares_stages(kConfig);
   static constexpr u32 kSteps = u32(kConfig.tile_k / kWindowTokens);
+  static constexpr u16 kBothOfPair = 0b11;  // the cluster is the pair
   using A = MmaTile<TileA<kConfig>, u32(kConfig.tile_k), bits_of(kConfig.input)>;
   using B = MmaTile<TileB<kConfig>, u32(kConfig.tile_k), bits_of(kConfig.input)>;
 
@@ -39,12 +41,23 @@ struct Multiplier {
   WorkQueue<kConfig> queue;
   StageCursor<kConfig> at{};
 
-  // Columns past the end of a row are left out, 64 at a time.
+  // Columns past the end of a row are left out, 64 at a time; not by a pair, whose halves of B
+  // would have to follow.
   WGRAD_DEVICE u32 instruction(const Work& w) const {
     constexpr i32 kStep = shared::sm100::kColumnStep;
     constexpr MmaMajors kMajors = {is_mn_major(kConfig.a), is_mn_major(kConfig.b)};
-    const i32 columns = min_of(kConfig.tile_n, round_up(cta.params.n - w.n0, kStep));
-    return f16_instruction(kConfig.input, {u32(kConfig.tile_m), u32(columns)}, kMajors);
+    const i32 all = round_up(cta.params.n - w.n0, kStep);
+    const i32 columns = kCtas == 2 ? kConfig.tile_n : min_of(kConfig.tile_n, all);
+    return f16_instruction(kConfig.input, {kCtas * u32(kConfig.tile_m), u32(columns)}, kMajors);
+  }
+
+  // One arrival at this barrier, of a pair in both CTAs, once what was issued so far is complete.
+  WGRAD_DEVICE static void commit(u32 barrier) {
+    if constexpr (kCtas == 2) {
+      arch::tcgen05_commit_multicast<2>(barrier, kBothOfPair);
+    } else {
+      arch::tcgen05_commit<1>(barrier);
+    }
   }
 
   WGRAD_DEVICE void wait_stage() const {
@@ -61,10 +74,10 @@ struct Multiplier {
     const u64 a = A::descriptor(pipeline.a(at.slot)), b = B::descriptor(pipeline.b(at.slot));
 #pragma unroll
     for (u32 s = 0; s < kSteps; ++s) {
-      arch::tcgen05_multiply<1>(accumulators.tile(), a + A::step(s), b + B::step(s), instruction,
-                                s == 0 ? keep : 1);
+      arch::tcgen05_multiply<kCtas>(accumulators.tile(), a + A::step(s), b + B::step(s),
+                                    instruction, s == 0 ? keep : 1);
     }
-    arch::tcgen05_commit<1>(pipeline.empty(at.slot));
+    commit(pipeline.empty(at.slot));
   }
 
   WGRAD_DEVICE void multiply(const Work& w, Trace<kConfig>& trace) {
@@ -76,21 +89,23 @@ struct Multiplier {
       multiply_stage(instruction, block == 0 ? 0 : 1);
       trace.record(TraceKind::kMultiply, at.slot, begin);
     }
-    arch::tcgen05_commit<1>(accumulators.full());
+    commit(accumulators.full());
     accumulators.at.advance();
   }
 
   // An entry of the queue is kept until its last product is issued: the scheduler claims long tiles
-  // by it. At the end every commit's arrival is waited for: shared memory must outlive it.
+  // by it. At the end every commit's arrival is waited for: shared memory must outlive it; the
+  // producer waits for a pair's, of which the second CTA's multiplier knows nothing.
   WGRAD_DEVICE void run() {
     auto trace = Trace<kConfig>::template start<kConfig>(cta.params);
+    const bool is_first = kCtas == 1 || cta.rank == 0;  // it multiplies for both
     for (;; queue.at.advance()) {
       const Work w = queue.read();
       if (w.blocks < 0) break;
-      if (w.blocks > 0) multiply(w, trace);
+      if (w.blocks > 0 && is_first) multiply(w, trace);
       queue.let_go();
     }
-    for (i32 stage = 0; stage < kConfig.stages; ++stage, at.advance()) pipeline.wait_empty(at);
+    if constexpr (kCtas == 1) pipeline.wait_all_empty(at);
     trace.anchor();
   }
 };

@@ -24,9 +24,11 @@ constexpr SmemTable smem_table(const Config& c) {
   if (prepares_stages(c)) t.add_barriers("ready", stages, kPreparationWarps);
   t.add_barriers("readback", slots, 1);  // 16-bit accumulate: the destination's box has landed
   t.add_barriers("accumulator full", accumulators, 1);  // sm100/accumulators.cuh
-  t.add_barriers("accumulator empty", accumulators, kWarpgroupWarps);
+  t.add_barriers("accumulator empty", accumulators,
+                 kWarpgroupWarps * static_cast<u32>(c.cluster_m));
   t.add({"tensor memory", RegionKind::kEntry, 4, 1, 16});  // where it begins
   add_work_queue(t, static_cast<u32>(queue_readers(c)));
+  if (claims_together(c)) add_cluster_claims(t, static_cast<u32>(cluster_ctas(c)));
   add_expert_order(t);
   t.total = round_up(t.total, 128u);
   return t;

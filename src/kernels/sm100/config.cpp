@@ -11,11 +11,17 @@
 namespace wgrad::kernels::sm100 {
 namespace {
 
-constexpr int kTileWidths[] = {256, 192, 128, 64};
+/// What a planner chooses; the rest follows from the problem.
+struct Choice {
+  int tile_n;
+  int cluster_m;
+};
+constexpr Choice kChoices[] = {{256, 2}, {128, 2}, {256, 1}, {192, 1}, {128, 1}, {64, 1}};
 
-Config kernel_config(const Problem& p, int tile_n) {
+Config kernel_config(const Problem& p, const Choice& choice) {
   Config c;
-  c.tile_n = tile_n;
+  c.tile_n = choice.tile_n;
+  c.cluster_m = choice.cluster_m;
   c.input = sm90::input_type(p.a_dtype);
   c.output = sm90::output_type(p.wgrad_dtype);
   c.a = sm90::layout_of(p.a_major, p.input_order, p.m);
@@ -33,18 +39,21 @@ Config kernel_config(const Problem& p, int tile_n) {
 }
 
 /// What mma_tiler_mn and cluster_shape_mn leave open; a tile M of 256 is a pair of CTAs.
-bool tiling_allows(const Tiling& t, int tile_n) {
-  const bool alone = t.cluster_m == 0 || (t.cluster_m == 1 && t.cluster_n == 1);
+bool tiling_allows(const Tiling& t, const Choice& choice) {
   const bool free_tile = t.tile_m == 256 && t.tile_n == 256;
-  return alone && (free_tile || (t.tile_m == 128 && t.tile_n == tile_n));
+  if (!free_tile && t.tile_n != choice.tile_n) return false;
+  if (!free_tile && t.tile_m != 128 * choice.cluster_m) return false;
+  return t.cluster_m == 0 || (t.cluster_m == choice.cluster_m && t.cluster_n == 1);
 }
 
 }  // namespace
 
 std::vector<Config> allowed_configs(const Problem& p) {
   std::vector<Config> out;
-  for (const int tile_n : kTileWidths) {
-    if (tiling_allows(p.tiling, tile_n)) out.push_back(kernel_config(p, tile_n));
+  for (const Choice& choice : kChoices) {
+    if (!tiling_allows(p.tiling, choice)) continue;
+    const Config c = kernel_config(p, choice);
+    if (is_valid(c)) out.push_back(c);
   }
   return out;
 }
@@ -55,7 +64,7 @@ std::int64_t smem_bytes(const Config& c) {
 
 bool fits(const Config& c, const Problem& p, const DeviceSpec& device) {
   return smem_bytes(c) <= device.smem_bytes && sm90::tile_count(c, p) <= sm90::kMaxTiles &&
-         sm90::usable_sms(device) >= 1;
+         shared::cluster_ctas(c) <= sm90::usable_sms(device);
 }
 
 std::vector<Config> fitting_configs(const Problem& p, const DeviceSpec& device) {
@@ -65,7 +74,7 @@ std::vector<Config> fitting_configs(const Problem& p, const DeviceSpec& device) 
 }
 
 bool computes(const Config& c, const Problem& p) {
-  const Config want = kernel_config(p, c.tile_n);
+  const Config want = kernel_config(p, {c.tile_n, c.cluster_m});
   const auto loads = [](shared::OperandLayout has, shared::OperandLayout wanted) {
     return has == wanted || (has == shared::OperandLayout::kMnMajor && shared::is_mn_major(wanted));
   };
@@ -79,7 +88,8 @@ std::vector<Config> offered_configs(const Problem& p, const DeviceSpec& device) 
   std::vector<Config> out;
   for (const CompiledKernel& kernel : emulated_kernels()) {
     const Config& c = kernel.config;
-    if (tiling_allows(p.tiling, c.tile_n) && computes(c, p) && fits(c, p, device)) out.push_back(c);
+    if (tiling_allows(p.tiling, {c.tile_n, c.cluster_m}) && computes(c, p) && fits(c, p, device))
+      out.push_back(c);
   }
   return out;
 }
@@ -93,10 +103,12 @@ LaunchConfig launch_values(const Config& c, const Problem& p, const DeviceSpec& 
 std::string summary(const LaunchConfig& config) {
   const Config& c = config.kernel;
   return fmt::format(
-      "sm100 {}x{}x{}, {} stages, {} accumulators, ring {}, raster {}, grid {}, {} KiB, not run on "
+      "sm100 {}x{}x{}{}, {} stages, {} accumulators, ring {}, raster {}, grid {}, {} KiB, not run "
+      "on "
       "silicon",
-      c.tile_m, c.tile_n, c.tile_k, c.stages, shared::sm100::kAccumulators, c.ring_slots,
-      config.raster_m, config.grid, config.smem_bytes / 1024);
+      c.tile_m * c.cluster_m, c.tile_n, c.tile_k, c.cluster_m == 2 ? " by a pair" : "", c.stages,
+      shared::sm100::kAccumulators, c.ring_slots, config.raster_m, config.grid,
+      config.smem_bytes / 1024);
 }
 
 }  // namespace wgrad::kernels::sm100

@@ -37,10 +37,13 @@ double feed(shared::OperandLayout layout, double bytes) {
 
 TokenClocks token_clocks(const Config& c, double width) {
   const double rows = c.tile_m, bytes = shared::bits_of(c.input) / 8.0;
-  const double read = (rows + width) * bytes;
+  // Of a pair each CTA holds half of B.
+  const double b = c.cluster_m == 2 ? c.tile_n / 2.0 : width;
+  const double columns = c.cluster_m == 2 ? c.tile_n : width;
+  const double read = (rows + b) * bytes;
   const double prepared = shared::moves_rows(c) ? read / kPreparedBytes : 0;
-  const double multiply = std::max(2 * rows * width / kFlops, read / kSharedBytes);
-  return {std::max(multiply, prepared), feed(c.a, rows * bytes) + feed(c.b, c.tile_n * bytes)};
+  const double multiply = std::max(2 * rows * columns / kFlops, read / kSharedBytes);
+  return {std::max(multiply, prepared), feed(c.a, rows * bytes) + feed(c.b, b_columns(c) * bytes)};
 }
 
 double epilogue_clocks(const Config& c) {
@@ -65,7 +68,7 @@ double memory_seconds(const Config& c, const Problem& p) {
 
 double compute_seconds(const Config& c, const Problem& p, const DeviceSpec& device) {
   sm90::TileCounts tiles;
-  tiles.rows = static_cast<double>(ceil_div(p.m, std::int64_t{c.tile_m}));
+  tiles.rows = static_cast<double>(ceil_div(p.m, std::int64_t{c.tile_m} * c.cluster_m));
   tiles.columns = static_cast<double>(ceil_div(p.n, std::int64_t{c.tile_n}));
   tiles.at_once = shared::clusters_at_once(c, sm90::sms_of(device));
   const auto tokens = static_cast<double>(p.tokens);

@@ -30,7 +30,7 @@ constexpr Layouts kLayouts[] = {{kK, kK},           {kK, kMn},      {kMn, kK},
 // Token-major operands: every output type, mode and way of writing.
 constexpr std::size_t kTokenMajor = 12;
 constexpr std::size_t kOthers = 3 * std::size(kLayouts);
-constexpr std::size_t kSpecial = 3;
+constexpr std::size_t kSpecial = 4;
 constexpr std::size_t kCount = kTokenMajor + kOthers + kSpecial;
 
 constexpr Config small(Layouts layouts) {
@@ -56,6 +56,7 @@ constexpr Config other(std::size_t i) {
 
 constexpr std::array<Config, kSpecial> kSpecials = {{
     {.tile_n = 192, .stages = 3, .partial_columns = true},
+    {.tile_n = 128, .stages = 3, .cluster_m = 2, .a = kMn, .b = kMn, .partial_columns = true},
     {.tile_n = 64,
      .stages = 3,
      .input = InputType::kFp16,

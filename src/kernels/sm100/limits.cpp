@@ -28,9 +28,11 @@ void check_tiling(Reasons& out, const Problem& p) {
   const Tiling& t = p.tiling;
   const std::string cluster =
       t.cluster_m == 0 ? "not given" : fmt::format("({}, {})", t.cluster_m, t.cluster_n);
-  refuse(out, "cluster", "cluster_shape_mn",
-         fmt::format("{} with mma_tiler_mn ({}, {})", cluster, t.tile_m, t.tile_n),
-         "(1, 1) with M 128, or left to wgrad, on SM 10.0");
+  refuse(
+      out, "cluster", "cluster_shape_mn",
+      fmt::format("{} with mma_tiler_mn ({}, {})", cluster, t.tile_m, t.tile_n),
+      "(1, 1) with M 128, (2, 1) with M 256, N 128 or 256 and MN-major operands, or left to wgrad, "
+      "on SM 10.0");
 }
 
 /// Some configuration that the tiling arguments allow must fit.
@@ -38,8 +40,9 @@ void check_configs(Reasons& out, const Problem& p, const DeviceSpec& device) {
   if (!fitting_configs(p, device).empty()) return;
   const auto allowed = allowed_configs(p);
   if (allowed.empty()) return check_tiling(out, p);
-  if (sm90::usable_sms(device) < 1) {
-    refuse(out, "sm-count", "sm_count", fmt::format("{}", sm90::usable_sms(device)), "at least 1");
+  if (sm90::usable_sms(device) < shared::cluster_ctas(allowed.back())) {
+    refuse(out, "sm-count", "sm_count", fmt::format("{}", sm90::usable_sms(device)),
+           fmt::format("at least {}", shared::cluster_ctas(allowed.back())));
   } else if (smem_bytes(allowed.back()) > device.smem_bytes) {
     refuse(out, "shared-memory", "shared memory of a CTA",
            fmt::format("{} bytes on {}", device.smem_bytes, device.name),
