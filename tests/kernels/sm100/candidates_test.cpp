@@ -32,10 +32,11 @@ std::string refusal(const Problem& p, const DeviceSpec& device) {
 TEST(Sm100Plan, TakesTheWidestTileForALargeProblem) {
   for (const int arch : {100, 103}) {
     const auto found = plans("cuda", mixtral(), typical_cuda_device(arch));
-    ASSERT_EQ(found.size(), 4U);
+    ASSERT_EQ(found.size(), 6U);
     const auto& config = found.front().config.as<LaunchConfig>();
     EXPECT_EQ(found.front().family->name, "sm100");
     EXPECT_EQ(config.kernel.tile_n, 256);
+    EXPECT_EQ(config.kernel.cluster_m, 2);
     EXPECT_EQ(config.arch, arch);
     EXPECT_EQ(config.grid, 148);
     EXPECT_NE(found.front().summary.find("not run on silicon"), std::string::npos);
@@ -66,10 +67,12 @@ TEST(Sm100Plan, RefusesInWordsWhatThereIsNoKernelFor) {
   Problem p = mixtral();
   const DeviceSpec b200 = typical_cuda_device(100);
   p.tiling = {.tile_m = 256, .tile_n = 128, .cluster_m = 2, .cluster_n = 1};
-  EXPECT_EQ(
-      refusal(p, b200),
-      "cluster_shape_mn is (2, 1) with mma_tiler_mn (256, 128); it must be (1, 1) with M 128, "
-      "or left to wgrad, on SM 10.0");
+  EXPECT_EQ(refusal(p, b200), "");
+  p.a_major = Major::kK;
+  EXPECT_EQ(refusal(p, b200),
+            "cluster_shape_mn is (2, 1) with mma_tiler_mn (256, 128); it must be (1, 1) with M "
+            "128, (2, 1) with M 256, N 128 or 256 and MN-major operands, or left to wgrad, on SM "
+            "10.0");
   p = mixtral();
   p.a_dtype = p.b_dtype = DType::kE4m3;
   p.scales = ScaleSpec{};
