@@ -8,6 +8,7 @@
 namespace wgrad::shared::sm100 {
 
 struct Config {
+  // NOLINTNEXTLINE(readability-identifier-naming): a field of other families' configs
   static constexpr i32 split_k = 1;  // CTAs that share an expert's tokens: none do
 
   i32 tile_m = 128;    // rows of one CTA's output tile: the lanes of tensor memory
