@@ -7,6 +7,8 @@
 
 namespace wgrad::shared {
 
+// Opt-in limit of a block on SM 9.0, 10.0 and 10.3 (CUDA programming guide, compute capabilities).
+inline constexpr u32 kMaxSharedBytes = 232448;
 inline constexpr u32 kBoxAlignment = 1024;  // 128-byte swizzle repeats every 8 rows
 inline constexpr u32 kBarrierBytes = 8;
 inline constexpr u32 kWorkSlots = 4;        // tiles between the scheduler and the slowest role
@@ -88,6 +90,17 @@ constexpr void add_cluster_claims(SmemTable& t, u32 ctas) {
 // The expert of each schedule slot (common/setup.cuh).
 constexpr void add_expert_order(SmemTable& t) {
   t.add({"order", RegionKind::kLookup, 2, static_cast<u32>(kMaxOrderedExperts), 2});
+}
+
+// Its keys while it is sorted lie in the two smallest stages.
+static_assert(static_cast<u32>(kMaxOrderedExperts) * 4u <= 2u * (128u + 64u) * 64u);
+
+// The most stages, 12 at most, that `c` can have where `bytes(c)` have to fit into shared memory.
+template <typename Config, typename Bytes>
+constexpr i32 stages_that_fit(Config c, const Bytes& bytes) {
+  c.stages = 12;
+  while (c.stages > 2 && bytes(c) > kMaxSharedBytes) --c.stages;
+  return c.stages;
 }
 
 }  // namespace wgrad::shared

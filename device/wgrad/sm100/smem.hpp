@@ -7,8 +7,6 @@
 
 namespace wgrad::shared::sm100 {
 
-inline constexpr u32 kMaxSharedBytes = 232448;  // opt-in limit of a block (227 KB)
-
 constexpr SmemTable smem_table(const Config& c) {
   const u32 stages = static_cast<u32>(c.stages);
   const u32 slots = static_cast<u32>(math_warps(c) * c.ring_slots);
@@ -36,13 +34,9 @@ constexpr SmemTable smem_table(const Config& c) {
 
 // Most stages that fit beside the ring.
 constexpr i32 max_stages(Config c) {
-  c.stages = 12;
-  while (c.stages > 2 && smem_table(c).total > kMaxSharedBytes) --c.stages;
-  return c.stages;
+  return stages_that_fit(c, [](const Config& of) { return smem_table(of).total; });
 }
 
 static_assert(smem_table(Config{}).total <= kMaxSharedBytes);
-// What lies in the stages fits there.
-static_assert(static_cast<u32>(kMaxOrderedExperts) * 4u <= 2u * (128u + 64u) * 64u);
 
 }  // namespace wgrad::shared::sm100

@@ -69,7 +69,7 @@ WGRAD_DEVICE void run_role(const Cta<kConfig>& cta, u32 memory, u32 warp) {
 template <shared::sm100::Config kConfig>
 WGRAD_DEVICE void wgrad_sm100(const KernelParams& params) {
   static_assert(is_valid(kConfig), "no such tile, depth or cluster");
-  static_assert(smem_table(kConfig).total <= shared::sm100::kMaxSharedBytes,
+  static_assert(smem_table(kConfig).total <= shared::kMaxSharedBytes,
                 "more shared memory than a CTA has");
   constexpr u32 kColumns = tensor_columns(kConfig), kCtas = u32(kConfig.cluster_m);
   const Cta<kConfig> cta(params);

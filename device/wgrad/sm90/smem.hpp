@@ -7,8 +7,6 @@
 
 namespace wgrad::shared::sm90 {
 
-inline constexpr u32 kMaxSharedBytes = 232448;  // opt-in limit of an SM90 block (227 KB)
-
 // Who completes a phase of a stage's `empty` barrier: each math warp of every CTA it was sent to.
 constexpr u32 empty_arrivals(const Config& c) {
   return static_cast<u32>(warpgroups_per_tile(c)) * kWarpgroupWarps * stage_readers(c);
@@ -44,13 +42,9 @@ constexpr SmemTable smem_table(const Config& c) {
 
 // Most stages that fit beside the ring.
 constexpr i32 max_stages(Config c) {
-  c.stages = 12;
-  while (c.stages > 2 && smem_table(c).total > kMaxSharedBytes) --c.stages;
-  return c.stages;
+  return stages_that_fit(c, [](const Config& of) { return smem_table(of).total; });
 }
 
 static_assert(smem_table(Config{}).total <= kMaxSharedBytes);
-// What lies in the stages fits there.
-static_assert(static_cast<u32>(kMaxOrderedExperts) * 4u <= 2u * (128u + 64u) * 64u);
 
 }  // namespace wgrad::shared::sm90

@@ -32,8 +32,7 @@ Config kernel_config(const Problem& p, const Choice& choice) {
   c.partial_columns = shared::needs_partial_columns(c.output, p.n);
   c.stages = max_stages(c);
   // What the stages leave over goes to the ring.
-  for (Config more = c;
-       ++more.ring_slots <= 4 && smem_bytes(more) <= shared::sm100::kMaxSharedBytes;)
+  for (Config more = c; ++more.ring_slots <= 4 && smem_bytes(more) <= shared::kMaxSharedBytes;)
     c = more;
   return c;
 }
