@@ -51,7 +51,8 @@ enum class WaitKind : std::uint8_t {
   kRegisters,
   kGrid,
   kTensorAllocation,
-  kTensorFree
+  kTensorFree,
+  kMemory
 };
 
 /// What an instruction costs the thread that executes it.
@@ -324,9 +325,12 @@ class Cluster {
   Grid& grid() { return *grid_; }
   /// Threads in grid_dependency_wait().
   std::vector<Thread*>& waiting_for_grid() { return waiting_for_grid_; }
+  /// Threads that wait for a number in global memory, which another cluster may change.
+  std::uint32_t waiting_for_memory = 0;
   GlobalMemory& memory() { return *memory_; }
   ClockPool& clocks() { return clocks_; }
   History& history() { return history_; }
+  std::vector<GlobalAcquire>& global_acquires() { return global_acquires_; }
   Stats& stats() { return outcome_->stats; }
   Random& random() { return random_; }
   Cta& cta(std::uint32_t rank) { return *ctas_[rank]; }
@@ -400,6 +404,7 @@ class Cluster {
   std::uint32_t slow_warps_ = 0;    // bits: warps that run only when others cannot
   ClockPool clocks_;
   History history_;
+  std::vector<GlobalAcquire> global_acquires_;
   std::vector<std::unique_ptr<Cta>> ctas_;
   std::vector<std::unique_ptr<Thread>> threads_;
   NamedBarrier barrier_;  // of the whole cluster

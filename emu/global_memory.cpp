@@ -74,6 +74,7 @@ void GlobalMemory::clear_traces() {
   for (Allocation& a : allocations_) a.traces.clear();
   stores_.clear();
   byte_stores_.clear();
+  released_.clear();
   first_store_ = ~std::uint64_t{0};
   last_store_ = 0;
 }

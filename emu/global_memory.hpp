@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "emu/fault.hpp"
+#include "emu/global_scope.hpp"
 #include "emu/zeroed_memory.hpp"
 
 namespace wgrad::emu {
@@ -75,6 +76,10 @@ class GlobalMemory {
   Span span(std::uint64_t address, std::uint64_t bytes, bool write, const char* action);
   /// Name and offset of an address, for messages.
   std::string describe(std::uint64_t address) const;
+  /// What was released at an address, at the GPU's scope.
+  GlobalKnowledge& released(std::uint64_t address) { return released_[address]; }
+  /// Who waits for the number at an address to change.
+  std::vector<Thread*>& waiting(std::uint64_t address) { return waiting_[address]; }
   void clear_traces();
 
  private:
@@ -90,7 +95,9 @@ class GlobalMemory {
   std::vector<Allocation> allocations_;
   std::unordered_map<std::uint64_t, Store> stores_;       // by address / 2
   std::unordered_map<std::uint64_t, Store> byte_stores_;  // of one byte, by address
-  std::uint64_t first_store_ = ~std::uint64_t{0};         // addresses between which they lie
+  std::unordered_map<std::uint64_t, GlobalKnowledge> released_;
+  std::unordered_map<std::uint64_t, std::vector<Thread*>> waiting_;
+  std::uint64_t first_store_ = ~std::uint64_t{0};  // addresses between which they lie
   std::uint64_t last_store_ = 0;
   std::size_t last_ = 0;
 };

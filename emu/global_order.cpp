@@ -31,12 +31,17 @@ void check_touch(Cluster& cluster, const GlobalMemory::Trace& trace, const Clock
   if (write) check(trace.reader, false);
 }
 
-// Clusters order their stores by atomics at best, which carry none here.
 void check_store_seen(Cluster& cluster, const GlobalMemory::Store& store, std::uint32_t rank,
                       const ClockView& view, std::uint64_t address, const char* action) {
   if (store.cluster == cluster.index() &&
       cluster.history().seen(store.agent, store.clock, rank, view)) {
     return;
+  }
+  for (const GlobalAcquire& taken : cluster.global_acquires()) {
+    if (cluster.history().seen(taken.who, taken.clock, rank, view) &&
+        taken.knowledge.knows(store.cluster, store.agent, store.clock)) {
+      return;
+    }
   }
   throw FaultError(
       FaultKind::kRace,

@@ -56,12 +56,12 @@ class Machine {
       const std::size_t at = choose();
       Cluster& cluster = *active_[at];
       const bool moved = cluster.advance(quantum());
+      if (moved) still_ = 0;
       if (cluster.fault) {
         outcome_.fault = cluster.fault;
       } else if (cluster.finished()) {
         end(at);
-      } else if (!moved && !waits_for_grid(cluster)) {
-        // Nothing another cluster does can wake a thread: they share no barrier.
+      } else if (!moved && !waits_for_grid(cluster) && !may_be_woken(cluster)) {
         outcome_.fault = cluster.deadlock();
       } else if (outcome_.stats.switches > adversary_.step_limit) {
         outcome_.fault = Fault{FaultKind::kEndless,
@@ -109,6 +109,13 @@ class Machine {
   }
   std::uint64_t quantum() { return std::uint64_t{1} << (in_time() ? 4 : random_.below(14)); }
 
+  /// Clusters share no barrier: all that another one does to wake a thread is to change a number in
+  /// memory. It will not where all of them have stood still for a while.
+  bool may_be_woken(const Cluster& cluster) {
+    constexpr std::uint32_t kWhile = 1000;  // looks at each of those that run
+    return cluster.waiting_for_memory > 0 && ++still_ < kWhile * active_.size();
+  }
+
   static bool waits_for_grid(Cluster& cluster) {
     return !cluster.waiting_for_grid().empty() && !cluster.grid().before->complete();
   }
@@ -138,6 +145,7 @@ class Machine {
   Outcome outcome_;
   std::vector<std::unique_ptr<Cluster>> active_;
   std::uint32_t running_ = 0;  // CTAs
+  std::uint32_t still_ = 0;    // times that a cluster was chosen since one of them did something
 };
 
 }  // namespace

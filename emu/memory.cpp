@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include "emu/cluster.hpp"
 #include "emu/half.hpp"
@@ -41,6 +43,14 @@ void check_store(Thread& thread, std::uint64_t address, std::uint32_t bytes) {
   const GlobalMemory::Store now{cluster.index(), thread.agent, thread.clock.now};
   cluster.memory().note_store(address, bytes, now, [&](const GlobalMemory::Store& earlier) {
     check_store_seen(cluster, earlier, thread.cta->rank, thread.clock.view(), address, "store");
+  });
+}
+
+void check_stores_seen(Thread& thread, std::uint64_t address, std::uint32_t bytes,
+                       const char* action) {
+  thread.cluster->memory().visit_stores(address, bytes, [&](const GlobalMemory::Store& store) {
+    check_store_seen(*thread.cluster, store, thread.cta->rank, thread.clock.view(), address,
+                     action);
   });
 }
 
@@ -118,10 +128,7 @@ void load_global(std::uint64_t address, void* value, std::uint32_t bytes) {
   thread.cluster->checkpoint(thread, Cost::kGlobalLoad);
   check_dependency(thread);
   check_global(address, bytes, "load");
-  thread.cluster->memory().visit_stores(address, bytes, [&](const GlobalMemory::Store& store) {
-    check_store_seen(*thread.cluster, store, thread.cta->rank, thread.clock.view(), address,
-                     "load");
-  });
+  check_stores_seen(thread, address, bytes, "load");
   std::memcpy(value, ordinary(thread, address, bytes, false, "load"), bytes);
 }
 
@@ -135,13 +142,35 @@ void store_global(std::uint64_t address, const void* value, std::uint32_t bytes)
   std::memcpy(target, value, bytes);
 }
 
+namespace {
+
+// Four bytes for an atomic access, after the ordinary stores to them.
+std::uint8_t* atomic(Thread& thread, std::uint64_t address, bool write) {
+  check_dependency(thread);
+  check_global(address, 4, "atomic");
+  check_stores_seen(thread, address, 4, "atomic");
+  return ordinary(thread, address, 4, write, "atomic");
+}
+
+std::uint32_t add_to(std::uint64_t address, std::uint8_t* bytes, std::uint32_t value) {
+  std::uint32_t old = 0;
+  std::memcpy(&old, bytes, 4);
+  const std::uint32_t sum = old + value;
+  std::memcpy(bytes, &sum, 4);
+  for (Thread* waiting : std::exchange(me().cluster->memory().waiting(address), {})) {
+    --waiting->cluster->waiting_for_memory;
+    waiting->cluster->wake(*waiting);
+  }
+  return old;
+}
+
+}  // namespace
+
 std::int32_t compare_and_swap_global(std::uint64_t address, std::int32_t expected,
                                      std::int32_t desired) {
   Thread& thread = me();
   thread.cluster->checkpoint(thread, Cost::kAtomic);
-  check_dependency(thread);
-  check_global(address, 4, "atomic");
-  std::uint8_t* bytes = ordinary(thread, address, 4, true, "atomic");
+  std::uint8_t* bytes = atomic(thread, address, true);
   std::int32_t old = 0;
   std::memcpy(&old, bytes, 4);
   if (old == expected) std::memcpy(bytes, &desired, 4);
@@ -151,14 +180,34 @@ std::int32_t compare_and_swap_global(std::uint64_t address, std::int32_t expecte
 std::uint32_t add_global(std::uint64_t address, std::uint32_t value) {
   Thread& thread = me();
   thread.cluster->checkpoint(thread, Cost::kAtomic);
-  check_dependency(thread);
-  check_global(address, 4, "atomic");
-  std::uint8_t* bytes = ordinary(thread, address, 4, true, "atomic");
-  std::uint32_t old = 0;
-  std::memcpy(&old, bytes, 4);
-  const std::uint32_t sum = old + value;
-  std::memcpy(bytes, &sum, 4);
-  return old;
+  return add_to(address, atomic(thread, address, true), value);
+}
+
+std::uint32_t add_global_release(std::uint64_t address, std::uint32_t value) {
+  Thread& thread = me();
+  thread.cluster->checkpoint(thread, Cost::kAtomic);
+  std::uint8_t* bytes = atomic(thread, address, true);
+  acquire_globally(thread, address);
+  release_globally(thread, address);
+  return add_to(address, bytes, value);
+}
+
+std::uint32_t load_global_acquire(std::uint64_t address) {
+  Thread& thread = me();
+  thread.cluster->checkpoint(thread, Cost::kGlobalLoad);
+  acquire_globally(thread, address);
+  std::uint32_t value = 0;
+  std::memcpy(&value, atomic(thread, address, false), 4);
+  return value;
+}
+
+void wait_global_acquire(std::uint64_t address, std::uint32_t least) {
+  Thread& thread = me();
+  while (load_global_acquire(address) < least) {
+    ++thread.cluster->waiting_for_memory;
+    thread.cluster->memory().waiting(address).push_back(&thread);
+    thread.cluster->block(thread, {WaitKind::kMemory, least, 0});
+  }
 }
 
 void max_global(std::uint64_t address, std::uint32_t value) {

@@ -54,6 +54,8 @@ std::string reason(const Thread& thread) {
     }
     case WaitKind::kTensorFree:
       return fmt::format("tensor memory: CTA {} of its pair to free it too", peer_of(cta).block);
+    case WaitKind::kMemory:
+      return fmt::format("a number in global memory to be at least {}", thread.wait.which);
     case WaitKind::kNothing:
       break;
   }

@@ -33,7 +33,9 @@ struct Operands {
   void* wgrad = nullptr;                     ///< dense output, 16-byte aligned
   const std::int64_t* wgrad_ptrs = nullptr;  ///< (E,) addresses of a discrete output
 
-  void* workspace = nullptr;  ///< optional device bytes, at least Executable::workspace_bytes()
+  /// Device bytes of any contents, at least Executable::workspace_bytes(), that no other run uses
+  /// until this one has ended; optional unless Problem::workspace says otherwise.
+  void* workspace = nullptr;
   std::int64_t workspace_bytes = 0;
   void* stream = nullptr;  ///< CUstream; ignored by the CPU
   int device = -1;         ///< CUDA ordinal; -1: the device that `offsets` is on

@@ -77,6 +77,9 @@ struct Problem {
   bool accumulate = false;               ///< Wgrad += result instead of Wgrad = result
 
   Tiling tiling;
+  /// Every run brings Operands::workspace of Executable::workspace_bytes(). Few outputs of many
+  /// tokens then take more of a GPU, and have other bits.
+  bool workspace = false;
 
   bool operator==(const Problem&) const = default;
 };

@@ -51,7 +51,7 @@ void init(Problem* self, std::int64_t experts, std::int64_t m, std::int64_t n, s
           std::optional<Text> scale_dtype, int sf_vec_size, Text scale_layout, bool global_scale,
           Text wgrad_dtype, Text acc_dtype, Text output_mode, std::int64_t wgrad_expert_stride,
           std::int64_t wgrad_row_pitch, bool accumulate, Pair mma_tiler_mn,
-          std::optional<Pair> cluster_shape_mn) {
+          std::optional<Pair> cluster_shape_mn, bool workspace) {
   Problem p;
   p.experts = experts;
   p.m = m;
@@ -71,6 +71,7 @@ void init(Problem* self, std::int64_t experts, std::int64_t m, std::int64_t n, s
   p.accumulate = accumulate;
   const Pair cluster = cluster_shape_mn.value_or(Pair{0, 0});
   p.tiling = {mma_tiler_mn.first, mma_tiler_mn.second, cluster.first, cluster.second};
+  p.workspace = workspace;
   new (self) Problem(p);
 }
 
@@ -107,6 +108,7 @@ std::string repr(const Problem& p) {
   add(t.tile_m != usual.tiling.tile_m || t.tile_n != usual.tiling.tile_n, "mma_tiler_mn",
       pair(t.tile_m, t.tile_n));
   add(t.cluster_m != 0 || t.cluster_n != 0, "cluster_shape_mn", pair(t.cluster_m, t.cluster_n));
+  add(p.workspace, "workspace", "True");
   return text + ")";
 }
 
@@ -123,6 +125,8 @@ wgrad_dtype: 'bfloat16', 'float16' or 'float32'; acc_dtype: 'float32'.
 output_mode: 'dense' or 'discrete'; wgrad_expert_stride, wgrad_row_pitch: elements; 0: packed.
 accumulate: whether the result is added to the output.
 mma_tiler_mn, cluster_shape_mn: the GPU kernel's tile; (256, 256) and None leave the choice to wgrad.
+workspace: whether every run brings device memory for sums, as calls with torch tensors on a GPU do;
+    few outputs then take another kernel.
 
 Raises ValueError for a name that is none of these; whether the problem can run is support()'s
 to say.)";
@@ -141,12 +145,13 @@ void bind_problem(nb::module_& module) {
                nb::arg("acc_dtype") = "float32", nb::arg("output_mode") = "dense",
                nb::arg("wgrad_expert_stride") = 0, nb::arg("wgrad_row_pitch") = 0,
                nb::arg("accumulate") = false, nb::arg("mma_tiler_mn") = Pair{256, 256},
-               nb::arg("cluster_shape_mn") = nb::none())
+               nb::arg("cluster_shape_mn") = nb::none(), nb::arg("workspace") = false)
           .def_ro("experts", &Problem::experts, "E")
           .def_ro("m", &Problem::m, "M: hidden size, rows of each expert's result")
           .def_ro("n", &Problem::n, "N: intermediate size, columns of each expert's result")
           .def_ro("tokens", &Problem::tokens, "T to plan for")
           .def_ro("accumulate", &Problem::accumulate, "whether the result is added to the output")
+          .def_ro("workspace", &Problem::workspace, "whether every run brings memory for sums")
           .def_ro("wgrad_expert_stride", &Problem::wgrad_expert_stride, "elements; 0: packed")
           .def_ro("wgrad_row_pitch", &Problem::wgrad_row_pitch, "elements; 0: packed")
           .def_prop_ro(

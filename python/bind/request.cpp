@@ -15,6 +15,14 @@ call::OutputForm form_of(bool pointers) {
   return pointers ? call::OutputForm::kPointers : call::OutputForm::kStacked;
 }
 
+/// Whether a call takes a workspace as it takes its result: from torch's allocator, on a stream
+/// that torch can name. An operator of the drop-in names takes nothing (contract, section 5).
+bool takes_workspace(call::Api api, const call::Place& place, const Origin& a, const void* stream) {
+  constexpr std::uintptr_t kPerThreadStream = 2;
+  return api == call::Api::kNatural && place.kind == DeviceKind::kCuda && a.torch &&
+         reinterpret_cast<std::uintptr_t>(stream) != kPerThreadStream;
+}
+
 }  // namespace
 
 Request::Request(call::Api api, call::Options options, const nb::dict& given,
@@ -42,6 +50,9 @@ Request::Request(call::Api api, call::Options options, const nb::dict& given,
     if (whole && !reasons.empty()) call::add_all_reasons(reasons, call_);
     call::refuse_if_any(std::move(reasons));
     call_.operands.stream = stream;
+    call_.problem.workspace = compiled != nullptr
+                                  ? compiled->workspace
+                                  : takes_workspace(api_, call_.place, arguments_.a, stream);
   });
 }
 
@@ -95,10 +106,22 @@ void Request::check_arguments() const {
   call::refuse_if_any(std::move(reasons));
 }
 
+/// The launch stream's: the caching allocator may hand it out again once the launch is behind it.
+nb::object Request::give_workspace(std::int64_t bytes) {
+  if (!arguments_.a.torch) return {};
+  nb::object tensor = new_workspace(bytes, call_, !objects_.stream.is_none());
+  call_.operands.workspace = read_tensor(tensor, "workspace").view.data;
+  call_.operands.workspace_bytes = bytes;
+  return tensor;
+}
+
 void Request::launch(const call::Operator& op) {
   if (objects_.stream.is_none()) {
     call_.operands.stream = stream_handle(objects_.stream, call_.place, arguments_.a);
   }
+  nb::object workspace;
+  if (call_.problem.workspace && op.workspace_bytes() > call_.operands.workspace_bytes)
+    workspace = give_workspace(op.workspace_bytes());
   nb::object table;
   if (call_.place.kind == DeviceKind::kCuda && !arguments_.outputs.empty()) {
     table = device_table(call_);

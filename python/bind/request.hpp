@@ -46,6 +46,7 @@ class Request {
  private:
   void check_arguments() const;
   void launch(const call::Operator& op);
+  nanobind::object give_workspace(std::int64_t bytes);
 
   call::Api api_;
   call::Options options_;

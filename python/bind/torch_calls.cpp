@@ -50,6 +50,13 @@ void* current_torch_stream(int ordinal) {
   return reinterpret_cast<void*>(nb::cast<std::uintptr_t>(ask("current_stream")(ordinal)));
 }
 
+nb::object new_workspace(std::int64_t bytes, const call::Call& call, bool given) {
+  static PyObject* function = nullptr;  // looked up once, under the GIL
+  if (function == nullptr) function = ask("new_workspace").release().ptr();
+  const nb::object stream = given ? nb::cast(stream_of(call)) : nb::none();
+  return nb::handle(function)(bytes, call.place.ordinal, stream);
+}
+
 nb::object device_table(const call::Call& call) {
   nb::list addresses;
   for (const std::int64_t address : call.addresses) addresses.append(address);

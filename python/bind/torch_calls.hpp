@@ -19,6 +19,10 @@ void refuse_detached(const Arguments& in);
 /// Handle of torch's current stream on CUDA device `ordinal`.
 void* current_torch_stream(int ordinal);
 
+/// Bytes of any contents on the call's device, taken on the launch stream, which is torch's current
+/// one unless `given`.
+nanobind::object new_workspace(std::int64_t bytes, const call::Call& call, bool given);
+
 /// Separate CUDA outputs: their addresses as a tensor on the device, filled on the launch stream.
 nanobind::object device_table(const call::Call& call);
 /// torch must not reuse a table of pointers before the stream has got past now.

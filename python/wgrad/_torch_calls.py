@@ -61,6 +61,18 @@ def new_output(
         return make(shape, dtype=_DTYPES[dtype], device=like.device)
 
 
+def new_workspace(size: int, ordinal: int, handle: int | None) -> torch.Tensor:
+    """`size` bytes of any contents on CUDA device `ordinal`, taken on stream `handle`.
+
+    None: on torch's current one.
+    """
+    device = torch.device("cuda", ordinal)
+    if handle is None:
+        return torch.empty(size, dtype=torch.uint8, device=device)
+    with torch.cuda.stream(as_stream(handle, device)):
+        return torch.empty(size, dtype=torch.uint8, device=device)
+
+
 def _launch_stream(stream: Any, like: torch.Tensor) -> contextlib.AbstractContextManager[Any]:
     """What runs within it runs on `stream` of the device of `like`; None: on torch's current one."""
     if stream is None or not like.is_cuda:

@@ -71,6 +71,17 @@ void Executable::run(const Operands& operands) const {
     broken.push_back({"trace-workspace", "workspace", "null",
                       fmt::format("{} zeroed bytes for a traced run", workspace_bytes())});
   }
+  if (state_->problem.workspace && operands.workspace == nullptr && workspace_bytes() > 1) {
+    broken.push_back({"workspace", "workspace", "null",
+                      fmt::format("{} bytes, as Problem::workspace says", workspace_bytes())});
+  }
+  constexpr std::uintptr_t kAlignment = 16;
+  if (workspace_bytes() > 1 &&
+      reinterpret_cast<std::uintptr_t>(operands.workspace) % kAlignment != 0) {
+    broken.push_back({"workspace", "workspace",
+                      fmt::format("at address {}", fmt::ptr(operands.workspace)),
+                      fmt::format("at a multiple of {} bytes", kAlignment)});
+  }
   if (!broken.empty()) {
     if (state_->on_cpu && data_can_be_read(operands, broken)) {
       api::append(broken, validate::broken_host_data_rules(state_->problem, operands));

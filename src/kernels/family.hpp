@@ -35,6 +35,7 @@ struct Candidate {
   /// must not move with a cost.
   int rank = 0;
   double cost = 0;  ///< the least of a class is best: predicted_ms, or that of a typical problem
+  std::vector<plan::WorkspaceRegion> workspace = {};
 };
 
 struct Architecture {

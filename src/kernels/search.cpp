@@ -119,6 +119,7 @@ std::vector<plan::Plan> plans(std::string_view backend, const Problem& problem,
                    .family = found.family,
                    .config = std::move(found.candidate.config),
                    .summary = std::move(found.candidate.summary),
+                   .workspace = std::move(found.candidate.workspace),
                    .predicted_ms = found.candidate.predicted_ms,
                    .bound = std::string(found.candidate.bound)});
   }

@@ -166,6 +166,18 @@ void make_lengthy(KernelCase& k, const Config& c) {
   k.counts.assign(2, std::int64_t{4} * c.stages * c.tile_k * c.split_k + 5);
 }
 
+// Two to eight parts of an expert, of as few tokens as 64; few sets of sums, so that tiles wait for
+// each other's.
+void make_parts(KernelCase& k, const Config& c, std::uint64_t seed) {
+  Random random(seed);
+  k.parts = static_cast<int>(random.integer(2, 8));
+  k.sets = static_cast<int>(random.integer(0, 2));
+  k.sms = shared::cluster_ctas(c) * static_cast<int>(random.integer(1, 5));
+  for (std::int64_t& count : k.counts) {
+    if (random.chance(0.5)) count += 64 * random.integer(1, 5);
+  }
+}
+
 // A run of tiles without k blocks, for which nobody waits for the producer.
 void make_empty(KernelCase& k) {
   k.counts.assign(12, 0);
@@ -288,6 +300,7 @@ KernelCase fuzz_case(const Config& c, std::size_t kernel, std::uint64_t number) 
   }
   Random foreign(number * 15485863 + kernel);
   if (foreign.chance(0.6)) k.foreign = static_cast<Foreign>(foreign.integer(2, 6));
+  if (c.workspace_split) make_parts(k, c, number * 104729 + kernel);
   Random random(number * 7919 + kernel);
   if (random.chance(0.5)) narrow(k, c, random);
   if (c.trace && number % 64 == 4) {
@@ -316,6 +329,7 @@ std::string arguments(const KernelCase& k) {
       "--sms {} --infinite {} --values {} --data-seed {} --seed {}",
       k.kernel, k.m, k.n, counts_text(k.counts), k.slack, k.a_pad, k.b_pad, k.pitch_pad, k.sms,
       static_cast<int>(k.foreign), static_cast<int>(k.values), k.data_seed, k.seed);
+  if (k.parts != 1) text += fmt::format(" --parts {} --sets {}", k.parts, k.sets);
   if (k.raster_m != 0) text += fmt::format(" --raster-m {}", k.raster_m);
   if (k.broken != Broken::kNothing) text += fmt::format(" --broken {}", static_cast<int>(k.broken));
   return text;
@@ -348,6 +362,10 @@ KernelCase parse(const std::vector<std::string>& args) {
       k.pitch_pad = size;
     else if (name == "--sms")
       k.sms = static_cast<int>(size);
+    else if (name == "--parts")
+      k.parts = static_cast<int>(size);
+    else if (name == "--sets")
+      k.sets = static_cast<int>(size);
     else if (name == "--raster-m")
       k.raster_m = static_cast<int>(size);
     else if (name == "--infinite")

@@ -53,6 +53,8 @@ struct KernelCase {
   std::int64_t b_pad = 0;
   std::int64_t pitch_pad = 0;  ///< output columns beyond the least, in units of 16 bytes
   int sms = 4;                 ///< CTAs at once: few make each walk over many tiles
+  int parts = 1;               ///< of an expert at most, where they meet in the workspace
+  int sets = 0;                ///< experts whose sums the workspace holds; 0: as the SMs suggest
   int raster_m = 0;            ///< rows of a raster group; 0: as the SMs suggest
   Foreign foreign = Foreign::kNothing;
   Values values = Values::kIntegers;

@@ -14,6 +14,7 @@ SETUP, PRODUCER, OPERAND = "common/setup.cuh", "common/producer.cuh", "common/op
 BOXES, ELEMENT = "common/tile_boxes.cuh", "common/output_element.cuh"
 LOADER, RAGGED = "common/loader.cuh", "common/ragged.cuh"
 EDGE, MAIN = "sm90/edge.cuh", "sm90/wgrad_sm90.cuh"
+TOKENS, SUMS = "common/token_parts.cuh", "sm90/partial_sums.cuh"
 TRACE, PARTS = "common/trace.cuh", "sm90/parts.cuh"
 WORK, SCHEDULE, KERNEL = "common/work.cuh", "shared/schedule.hpp", "shared/kernel_config.hpp"
 
@@ -349,6 +350,30 @@ MUTANTS = [
     ("first boxes of rank 0 and 1 alone", PARTS, "kShared ? i32(rank * kOwn) : 0", "kShared ? i32(min_of(rank, 2u) * kOwn) : 0",
      "split_k=4 output=OutputType::kFp32"),
     ("global memory before the launch before is over", SETUP, "  arch::grid_dependency_wait();\n", "", 0),
+    ("sums left without a release", SUMS, "arch::add_global_release_u32(counter, one)", "arch::add_global_u32(counter, one)", 31),
+    ("sums read without an acquire", SUMS, "arch::load_global_acquire_u32(counter)", "u32(arch::load_global_i32(counter))", 31),
+    ("sums left before all lanes wrote theirs", SUMS, "    arch::warp_sync();\n    const u32 one", "    const u32 one", 31),
+    ("sums read before all lanes know", SUMS, "    arch::warp_sync();\n    return arch::warp_uniform", "    return arch::warp_uniform", 31),
+    ("counters of sums not waited for", SUMS, "    arch::barrier_wait(base + TokenParts<kConfig, true>::kReady.at, 0);\n", "", 31),
+    ("who comes first goes on", SUMS, "if (arrive(counter) == 0) return false;", "arrive(counter);", 31),
+    ("meeting not forgotten", SUMS, "      forget(counter, arrivals);\n", "", 31),
+    ("one arrival forgotten of two", SUMS, "arrivals = 2;", "arrivals = 1;", 31),
+    ("sums of the wrong part", SUMS, "sums(part, other), d", "sums(part, own), d", 31),
+    ("last part without a partner waits for none", SUMS, "if (right >= part.count) continue;", "if (right >= part.count) break;", 31),
+    ("set given back without a release", SUMS, "arch::add_global_release_u32(sum_counter(params, part.set, 0), 1)",
+     "arch::add_global_u32(sum_counter(params, part.set, 0), 1)", 31),
+    ("set not given back", SUMS, "if (arch::lane_index() == 0) arch::add_global_release_u32(sum_counter(params, part.set, 0), 1);", "", 31),
+    ("set of sums not waited for", TOKENS, "if (part.count > 1 && claims) wait_free(tile / split.sets);", "", 31),
+    ("set of sums waited for too short", TOKENS, "< before * kWarps", "< (before - 1) * kWarps", 31),
+    ("counters of sums not cleared", TOKENS, "arch::store_global(at, {});", "", 31),
+    ("counters of sums cleared unseen", TOKENS, "while (claims && arch::load_global_acquire_u32(cta.params.claims + 4) < kSumsReady) {\n    }\n", "", 31),
+    ("own counters not cleared", TOKENS, "if (!claims) clear_own();", "", 31),
+    ("set used before the counters are cleared", TOKENS, "    if (before == 0) return;\n    make_ready();", "    if (before == 0) return;", 31),
+    ("tile passed over keeps its set", TOKENS, "    make_ready();\n    arch::add_global_release_u32(sum_counter(cta.params, tile", "    make_ready();\n    if (false) arch::add_global_release_u32(sum_counter(cta.params, tile", 33),
+    ("part too many", TOKENS, "if (part.index >= part.count) return false;", "if (part.index > part.count) return false;", 31),
+    ("split experts counted one short", TOKENS, "    return low;\n", "    return low > 0 ? low - 1 : 0;\n", 31),
+    ("claim counters cleared under the sums' flag", SCHEDULER, "left % kSumsReady != cta.cluster_count - 1", "left != cta.cluster_count - 1", 31),
+    ("output fetched before the sums are whole", EPILOGUE, "      if (last) this->fetch_first(w);\n", "", 33),
 ]
 
 # A few of each kind, for every run of the tests.

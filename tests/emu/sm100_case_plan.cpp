@@ -37,12 +37,11 @@ const std::vector<kernels::sm90::CompiledKernel>& kernels() {
   return kAll;
 }
 
-std::optional<plan::Plan> case_plan(std::size_t kernel, const Problem& problem, int sms,
-                                    int raster_m) {
-  const shared::sm100::Config& config = sm100_kernels()[kernel].config;
+std::optional<plan::Plan> case_plan(const KernelCase& c, const Problem& problem) {
+  const shared::sm100::Config& config = sm100_kernels()[c.kernel].config;
   if (!kernels::sm100::computes(config, problem)) return std::nullopt;
-  return emulated_plan("sm100", kernels::sm100::launch_values(config, problem, emulated_sm100(sms)),
-                       raster_m);
+  const auto launch = kernels::sm100::launch_values(config, problem, emulated_sm100(c.sms));
+  return emulated_plan("sm100", launch, c.raster_m);
 }
 
 }  // namespace wgrad::test

@@ -3,11 +3,10 @@
 
 namespace wgrad::test {
 
-std::optional<plan::Plan> case_plan(std::size_t kernel, const Problem& problem, int sms,
-                                    int raster_m) {
-  const shared::Config& config = kernels()[kernel].config;
+std::optional<plan::Plan> case_plan(const KernelCase& c, const Problem& problem) {
+  const shared::Config& config = kernels()[c.kernel].config;
   if (!kernels::sm90::computes(config, problem)) return std::nullopt;
-  return plan_of(config, problem, sms, raster_m);
+  return plan_of(config, problem, c.sms, c.raster_m, {c.parts, c.sets});
 }
 
 }  // namespace wgrad::test

@@ -117,7 +117,7 @@ void accept_nans(const CaseData& data, Bytes& got, const Bytes& want) {
 Verdict verdict(const KernelCase& k) {
   const kernels::sm90::CompiledKernel& kernel = kernels()[k.kernel];
   const Case full = full_case(kernel.config, k);
-  const auto plan = case_plan(k.kernel, full.problem, k.sms, k.raster_m);
+  const auto plan = case_plan(k, full.problem);
   if (!plan) return {"the kernel does not serve this case", {}};
   const CaseData data(full);
   Instance instance(data, host_device());
@@ -130,6 +130,12 @@ Verdict verdict(const KernelCase& k) {
   instance.operands().workspace_bytes =
       static_cast<std::int64_t>(trace.size() * sizeof(shared::TraceEvent));
   FaultRecord record{};
+  Bytes sums;
+  if (kernel.config.workspace_split) {  // of any contents
+    sums.assign(static_cast<std::size_t>(plan::workspace_bytes(*plan)), 0xa5);
+    instance.operands().workspace = sums.data();
+    instance.operands().workspace_bytes = static_cast<std::int64_t>(sums.size());
+  }
   launch::EmulatedSettings settings;
   settings.claim_tiles = k.seed % 4 != 1;
   settings.adversary = {.seed = k.seed, .step_limit = 20'000'000};

@@ -65,3 +65,63 @@ def test_a_cluster_of_the_callers_shares_no_tokens():
     case = make([3000], 512, 512)
     made = case.operator(case.output(), mma_tiler_mn=(128, 128), cluster_shape_mn=(1, 1))
     assert "sharing" not in made._stacked.plan
+
+
+# Calls that take their result from torch's allocator take a workspace from it too, where few
+# outputs of many tokens want one.
+PARTS = (65536, 512, 384)
+
+
+def parts_case(seed):
+    tokens, m, n = PARTS
+    generator = torch.Generator("cuda").manual_seed(seed)
+    draw = lambda *shape: torch.randint(
+        -2, 3, shape, generator=generator, device="cuda", dtype=torch.int8
+    ).to(torch.bfloat16)
+    x, dy = draw(tokens, m), draw(tokens, n)
+    return x, dy, torch.tensor([tokens], device="cuda", dtype=torch.int32)
+
+
+def exact(x, dy):
+    return (x.double().t() @ dy.double()).float().unsqueeze(0)
+
+
+def test_parts_meet_in_a_workspace_in_graphs_and_on_streams():
+    """Each launch has its own counters and its own sums, also where several run side by side."""
+    x, dy, offsets = parts_case(1)
+    want = exact(x, dy)
+    out = torch.empty_like(want)
+    wgrad.grouped_wgrad(x, dy, offsets, out=out)
+    assert torch.equal(out, want)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        wgrad.grouped_wgrad(x, dy, offsets, out=out)
+        wgrad.grouped_wgrad(x, dy, offsets, out=out, accumulate=True)
+    for _ in range(10):
+        out.fill_(float("nan"))
+        graph.replay()
+        assert torch.equal(out, 2 * want)
+    streams = [torch.cuda.Stream() for _ in range(4)]
+    outs = [torch.empty_like(want) for _ in streams]
+    torch.cuda.synchronize()
+    for _ in range(10):
+        for stream, each in zip(streams, outs):
+            with torch.cuda.stream(stream):
+                each.fill_(float("nan"))
+                wgrad.grouped_wgrad(x, dy, offsets, out=each)
+        torch.cuda.synchronize()
+        assert all(torch.equal(each, want) for each in outs)
+
+
+@pytest.mark.parametrize("sm_limit", [None, 5, 40])
+@pytest.mark.parametrize("counts", [[0, 65536], [0, 0], [30000, 1, 20000], [70, 9, 33, 50000]])
+def test_parts_of_any_counts_are_exact(counts, sm_limit):
+    case = make(counts, 520, 200)
+    for dtype in (torch.bfloat16, torch.float32):
+        for start in (None, 3.0):
+            out = case.output(dtype, *([] if start is None else [start]))
+            wgrad.grouped_wgrad(
+                case.x, case.dy, case.offsets, out=out, accumulate=start is not None,
+                sm_limit=sm_limit,
+            )
+            case.expect(out, *([] if start is None else [start]))

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "wgrad/common/work_queue.cuh"
+#include "wgrad/shared/token_split.hpp"
 
 namespace wgrad::device {
 
@@ -35,13 +36,20 @@ WGRAD_DEVICE u32 rank_of(u32 keys, u32 expert, u32 experts) {
 }
 
 template <KernelConfig auto kConfig>
+WGRAD_DEVICE u32 split_mark(const Cta<kConfig>& cta, u32 expert) {
+  if constexpr (!splits_in_workspace(kConfig)) return 0;
+  const u32 tokens = arch::load_shared_u32(cta.smem + 4 * expert);
+  return token_parts(cta.params.token_split, tokens) > 1 ? kSplitExpert : 0;
+}
+
+template <KernelConfig auto kConfig>
 WGRAD_DEVICE void order_experts(const Cta<kConfig>& cta) {
   if (!cta.is_ordered()) return;
   const u32 experts = u32(cta.params.experts);
   write_order_keys(cta);
   arch::cta_sync();
   for (u32 e = arch::thread_index(); e < experts; e += arch::thread_count()) {
-    arch::store_shared_u16(cta.order_entry(rank_of(cta.smem, e, experts)), e);
+    arch::store_shared_u16(cta.order_entry(rank_of(cta.smem, e, experts)), e | split_mark(cta, e));
   }
 }
 

@@ -23,6 +23,9 @@ struct TileExtra {
   static constexpr u32 kOffset = 0, kBytes = 16;
 };
 
+// On top of an expert's number in the order of the experts: its tokens go into parts.
+inline constexpr u32 kSplitExpert = 1u << 15;
+
 // What a CTA knows for its whole life.
 template <KernelConfig auto kConfig>
 struct Cta {
@@ -62,7 +65,9 @@ WGRAD_DEVICE u64 expert_address(const KernelParams& p, i32 expert) {
 
 template <KernelConfig auto kConfig>
 WGRAD_DEVICE i32 expert_at(const Cta<kConfig>& cta, u32 slot) {
-  return i32(cta.is_ordered() ? arch::load_shared_u16(cta.order_entry(slot)) : slot);
+  if (!cta.is_ordered()) return i32(slot);
+  const u32 entry = arch::load_shared_u16(cta.order_entry(slot));
+  return i32(splits_in_workspace(kConfig) ? entry % kSplitExpert : entry);
 }
 
 WGRAD_DEVICE bool is_storable(u64 address) {

@@ -108,6 +108,14 @@ constexpr i32 output_box_bytes(const C& c) {
   return output_box_rows(c) * kSwizzleBytes;
 }
 
+// Parts of an expert's tokens are work of their own, for CTAs of any cluster; their sums meet in
+// the workspace (shared/token_split.hpp).
+template <TileConfig C>
+constexpr bool splits_in_workspace(const C& c) {
+  if constexpr (requires { c.workspace_split; }) return c.workspace_split;
+  return false;
+}
+
 // split_k: neighbouring boxes of a tile that one CTA of the cluster adds up and writes out; the
 // last ones may have none.
 template <TileConfig C>

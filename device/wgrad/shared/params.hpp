@@ -35,9 +35,21 @@ struct FaultRecord {
 // clears it. Launches that may run at the same time need one each.
 struct alignas(8) ClaimCounters {
   u32 claimed;  // tiles
-  u32 left;     // CTAs that have found nothing more to claim
+  u32 left;     // CTAs that have found nothing more to claim; kSumsReady on top
 };
+// Of ClaimCounters::left: the counters of partial sums are zero (common/token_parts.cuh).
+inline constexpr u32 kSumsReady = 1u << 31;
 inline constexpr i32 kClaimSlots = 16384;  // counters that come with a loaded kernel, zeroed
+
+// Into how many parts an expert's tokens go whose sums meet in the workspace, which holds those of
+// `sets` cluster tiles at a time, a multiple of an expert's (shared/token_split.hpp).
+struct TokenSplit {
+  u8 most;   // parts of an expert, 1 or more
+  u8 least;  // tokens of a part, in units of 64: 1 or more
+  u16 sets;  // 1 or more
+
+  bool operator==(const TokenSplit&) const = default;
+};
 
 struct KernelParams {
   TensorMap map_a;    // unused (any bytes) for OperandLayout::kKMajorRagged
@@ -64,11 +76,14 @@ struct KernelParams {
   i32 token_alignment;  // k_major_alignment, least of the K-major operands'; below 8 counts as 8
   i32 raster_m;         // cluster rows of one raster group, >= 1 (see schedule.hpp)
 
-  u64 trace;  // Config::trace: where the events go, zeroed
+  TokenSplit token_split;  // Config::workspace_split
+
+  u64 trace;         // Config::trace: where the events go, zeroed
+  u64 partial_sums;  // Config::workspace_split: partial_sum_bytes() of any contents
 };
 
 static_assert(sizeof(TensorMap) == 128 && alignof(TensorMap) == 64);
-static_assert(sizeof(FaultRecord) == 24 && sizeof(ClaimCounters) == 8);
+static_assert(sizeof(TokenSplit) == 4 && sizeof(FaultRecord) == 24 && sizeof(ClaimCounters) == 8);
 static_assert(sizeof(KernelParams) == 512);  // the host and NVRTC lay it out alike
 
 }  // namespace wgrad::shared

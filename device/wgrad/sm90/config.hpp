@@ -29,9 +29,11 @@ struct Config {
   i32 tail_n = 0;    // columns multiplied of the last tile of a row: 64, 128 or 192; 0: all of them
   i32 tile_k = 64;   // tokens a stage: 64, or 32 where both operands are MN-major
   i32 stages = 4;    // operand stages
-  i32 cluster_m = 1;   // CTAs side by side along M; 2 share the B tile
-  i32 split_k = 1;     // CTAs of a cluster that share an expert's tokens: 1 to 8
-  i32 ring_slots = 2;  // output boxes (16 rows x 128 bytes) for each math warp
+  i32 cluster_m = 1;             // CTAs side by side along M; 2 share the B tile
+  i32 split_k = 1;               // CTAs of a cluster that share an expert's tokens: 1 to 8
+  bool workspace_split = false;  // parts of an expert's tokens are work of their own, whose sums
+                                 // meet in the workspace (sm90/partial_sums.cuh)
+  i32 ring_slots = 2;            // output boxes (16 rows x 128 bytes) for each math warp
   InputType input = InputType::kBf16;
   OutputType output = OutputType::kBf16;
   OperandLayout a = OperandLayout::kMnMajorBlocked;
@@ -58,6 +60,7 @@ struct Config {
     WGRAD_FIELD(stages, kDepth);
     WGRAD_FIELD(cluster_m, kChoice);
     WGRAD_FIELD(split_k, kChoice);
+    WGRAD_FIELD(workspace_split, kChoice);
     WGRAD_FIELD(ring_slots, kDepth);
     WGRAD_FIELD(input, kProblem);
     WGRAD_FIELD(output, kProblem);
@@ -158,7 +161,9 @@ constexpr bool is_valid(const Config& c) {
   const bool shared_tokens = c.split_k >= 2 && c.split_k <= kMostShares && c.cluster_m == 1 &&
                              c.split == WarpgroupSplit::kRows && !uses_loader(c) &&
                              static_cast<u32>(parts_bytes(c)) <= stages_bytes;
-  return tile && tail && depth && registers && pair && (c.split_k == 1 || shared_tokens);
+  const bool alone = c.split_k == 1 && c.split == WarpgroupSplit::kRows && !uses_loader(c);
+  return tile && tail && depth && registers && pair && (c.split_k == 1 || shared_tokens) &&
+         (!c.workspace_split || alone);
 }
 
 }  // namespace wgrad::shared::sm90

@@ -91,7 +91,7 @@ struct Consumer {
         arch::wgmma_wait<1>();
         trace.record(TraceKind::kMultiply, previous, begun);
         pipeline.release(previous);
-      } else if constexpr (reads_output(kConfig)) {
+      } else if constexpr (reads_output(kConfig) && !kConfig.workspace_split) {
         epilogue.fetch_first(w);
       }
       if constexpr (reduces_output(kConfig)) {
@@ -131,9 +131,15 @@ struct Consumer {
       }
       // Read again rather than kept: 192 accumulators leave no room for it.
       const Work done = queue.read_again();
-      queue.let_go_together();
-      if constexpr (kConfig.split_k > 1) epilogue.add_parts(d, done, kBothWarpgroups);
-      epilogue.write_out(d, done);
+      if constexpr (kConfig.workspace_split) {
+        const TokenPart part = TileExtra<kConfig>::read(queue.extra_entry());
+        queue.let_go_together();
+        if (epilogue.combine(d, done, part)) epilogue.write_out(d, done);
+      } else {
+        queue.let_go_together();
+        if constexpr (kConfig.split_k > 1) epilogue.add_parts(d, done, kBothWarpgroups);
+        epilogue.write_out(d, done);
+      }
       epilogue.trace.record(TraceKind::kTile, tile, begin);
     }
     epilogue.finish();

@@ -7,6 +7,7 @@
 #include "wgrad/common/trace.cuh"
 #include "wgrad/sm90/accumulator.cuh"
 #include "wgrad/sm90/edge.cuh"
+#include "wgrad/sm90/partial_sums.cuh"
 #include "wgrad/sm90/parts.cuh"
 
 namespace wgrad::device {
@@ -76,6 +77,21 @@ struct Epilogue : WarpBoxes<kConfig> {
     const i32 columns = output_box_columns(kConfig);
     const i32 boxes = (params.n - w.n0 + columns - 1) / columns;
     parts.exchange(d.band[0], u32(min_of(boxes, kBoxes)), meeting, trace);
+  }
+
+  // workspace_split: false where another CTA writes the sums out.
+  WGRAD_DEVICE bool combine(Accumulators<kConfig>& d, const Work& w, const TokenPart& part) {
+    static_assert(kBands == 1);
+    const PartialSums<kConfig> sums{.params = params, .base = ring.base, .warp = ring.warp};
+    const i32 columns = min_of(params.n - w.n0, kConfig.tile_n);
+    bool last = false;
+    trace.span(TraceKind::kSendParts, part.index, [&] {
+      last = sums.combine(d.band[0], part, u32(ceil_div(columns, i32{Fragment::kColumns})));
+    });
+    if constexpr (reads_output(kConfig)) {
+      if (last) this->fetch_first(w);
+    }
+    return last;
   }
 
   WGRAD_DEVICE bool writes_edge(const Work& w) const {

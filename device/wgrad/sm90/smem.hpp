@@ -34,6 +34,10 @@ constexpr SmemTable smem_table(const Config& c) {
   }
   t.add_barriers("turn", static_cast<u32>(kMathWarpgroups), kWarpgroupWarps);  // sm90/turns.cuh
   add_work_queue(t, static_cast<u32>(queue_readers(c)));
+  if (splits_in_workspace(c)) {  // common/token_parts.cuh
+    t.add({"token part", RegionKind::kEntry, 16, kWorkSlots, 16});
+    t.add_barriers("sums ready", 1, 1);
+  }
   if (claims_together(c)) add_cluster_claims(t, static_cast<u32>(cluster_ctas(c)));
   add_expert_order(t);
   t.total = round_up(t.total, 128u);

@@ -14,9 +14,11 @@ namespace wgrad::device {
 
 // Registers a thread of each role gets, multiples of 8: 128 * (producer + 2 * math) <= 64 K.
 template <Config kConfig>
-inline constexpr u32 kProducerRegisters = uses_loader(kConfig) ? 56 : 40;
+inline constexpr bool kBusyProducer = uses_loader(kConfig) || kConfig.workspace_split;
 template <Config kConfig>
-inline constexpr u32 kMathRegisters = uses_loader(kConfig) ? 224 : 232;
+inline constexpr u32 kProducerRegisters = kBusyProducer<kConfig> ? 56 : 40;
+template <Config kConfig>
+inline constexpr u32 kMathRegisters = kBusyProducer<kConfig> ? 224 : 232;
 
 template <Config kConfig>
 WGRAD_DEVICE void wgrad_sm90(const KernelParams& params) {

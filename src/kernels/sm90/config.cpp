@@ -7,6 +7,7 @@
 #include "kernels/sm90/emulated_kernels.hpp"
 #include "wgrad/scale_layout.hpp"
 #include "wgrad/shared/tensor_map.hpp"
+#include "wgrad/shared/token_split.hpp"
 #include "wgrad/sm90/smem.hpp"
 
 namespace wgrad::kernels::sm90 {
@@ -15,8 +16,9 @@ namespace {
 constexpr int kTileWidths[] = {64, 128, 192, 256};
 constexpr int kTokenSplits[] = {2, 3, 4, 6};
 constexpr int kTileRows = 128;
-constexpr int kShortStage = 32;  // tokens: more, shorter stages hide more of the copies' latency
-constexpr int kMostSms = 1024;   // no chip has more; keeps raster arithmetic in int
+constexpr int kShortStage = 32;   // tokens: more, shorter stages hide more of the copies' latency
+constexpr int kRoundsInHand = 2;  // parts that a multiprocessor multiplies, or has claimed ahead
+constexpr int kMostSms = 1024;    // no chip has more; keeps raster arithmetic in int
 
 /// What a planner chooses; the rest follows from the problem.
 struct Choice {
@@ -24,7 +26,12 @@ struct Choice {
   int cluster_m;
   int split_k;
   shared::WarpgroupSplit split;
+  bool workspace_split = false;
 };
+
+Choice choice_of(const shared::Config& c) {
+  return {c.tile_n, c.cluster_m, c.split_k, c.split, c.workspace_split};
+}
 
 std::vector<Choice> all_choices() {
   using Split = shared::WarpgroupSplit;
@@ -35,6 +42,7 @@ std::vector<Choice> all_choices() {
         out.push_back({tile_n, cluster_m, 1, split});
     }
     for (const int split_k : kTokenSplits) out.push_back({tile_n, 1, split_k, Split::kRows});
+    for (const int cluster_m : {1, 2}) out.push_back({tile_n, cluster_m, 1, Split::kRows, true});
   }
   return out;
 }
@@ -46,6 +54,7 @@ shared::Config kernel_config(const Problem& p, const Choice& choice) {
   c.tile_n = tile_n;
   c.cluster_m = choice.cluster_m;
   c.split_k = choice.split_k;
+  c.workspace_split = choice.workspace_split;
   c.split = choice.split;
   c.input = input_type(p.a_dtype);
   c.output = output_type(p.wgrad_dtype);
@@ -69,13 +78,16 @@ bool spills(const shared::Config& c) {
   return c.split == shared::WarpgroupSplit::kTiles && c.tile_n == 192 && shared::moves_rows(c);
 }
 
-/// What mma_tiler_mn and cluster_shape_mn leave open. A tile M of 256 is a pair of 128-row CTAs; a
-/// cluster that shares tokens is none of the caller's.
-bool tiling_allows(const Tiling& t, const Choice& choice) {
+/// What the workspace, mma_tiler_mn and cluster_shape_mn leave open. A tile M of 256 is a pair of
+/// 128-row CTAs. Whoever names a cluster wants no tokens shared.
+bool tiling_allows(const Problem& p, const Choice& choice) {
+  const Tiling& t = p.tiling;
+  if (choice.workspace_split && !p.workspace) return false;
   const bool free_tile = t.tile_m == 256 && t.tile_n == 256;
   if (!free_tile && t.tile_n != choice.tile_n) return false;
   if (t.cluster_m != 0)
-    return choice.split_k == 1 && t.cluster_m == choice.cluster_m && t.cluster_n == 1;
+    return choice.split_k == 1 && !choice.workspace_split && t.cluster_m == choice.cluster_m &&
+           t.cluster_n == 1;
   return free_tile || choice.cluster_m == (t.tile_m == 256 ? 2 : 1);
 }
 
@@ -109,7 +121,7 @@ std::int64_t smem_bytes(const shared::Config& c) {
 std::vector<shared::Config> allowed_configs(const Problem& p) {
   std::vector<shared::Config> out;
   for (const Choice& choice : all_choices()) {
-    if (!tiling_allows(p.tiling, choice)) continue;
+    if (!tiling_allows(p, choice)) continue;
     const shared::Config c = kernel_config(p, choice);
     if (shared::is_valid(c) && !spills(c)) out.push_back(c);
   }
@@ -138,7 +150,7 @@ std::vector<shared::Config> fitting_configs(const Problem& p, const DeviceSpec& 
 }
 
 bool computes(const shared::Config& c, const Problem& p) {
-  const shared::Config want = kernel_config(p, {c.tile_n, c.cluster_m, c.split_k, c.split});
+  const shared::Config want = kernel_config(p, choice_of(c));
   const auto loads = [](shared::OperandLayout has, shared::OperandLayout wanted) {
     return has == wanted || (has == shared::OperandLayout::kMnMajor && shared::is_mn_major(wanted));
   };
@@ -152,8 +164,7 @@ std::vector<shared::Config> compiled_configs(const std::vector<CompiledKernel>& 
   std::vector<shared::Config> out;
   for (const CompiledKernel& kernel : kernels) {
     const shared::Config& c = kernel.config;
-    const Choice choice = {c.tile_n, c.cluster_m, c.split_k, c.split};
-    if (tiling_allows(p.tiling, choice) && computes(c, p) && fits(c, p, device)) out.push_back(c);
+    if (tiling_allows(p, choice_of(c)) && computes(c, p) && fits(c, p, device)) out.push_back(c);
   }
   return out;
 }
@@ -163,11 +174,31 @@ std::vector<shared::Config> offered_configs(const Problem& p, const DeviceSpec& 
                                               : fitting_configs(p, device);
 }
 
-LaunchConfig launch_values(const shared::Config& c, const Problem& p, const DeviceSpec& device) {
-  return launch_of<LaunchConfig>(c, smem_bytes(c), p, device);
+LaunchConfig launch_values(const shared::Config& c, const Problem& p, const DeviceSpec& device,
+                           int parts, int least_tokens) {
+  auto config = launch_of<LaunchConfig>(c, smem_bytes(c), p, device);
+  if (!c.workspace_split) return config;
+  const std::int64_t tiles = tile_count(c, p), each = tiles / p.experts;
+  const std::int64_t ctas = shared::cluster_ctas(c), sms = sms_of(device).all;
+  const std::int64_t ahead = ceil_div(kRoundsInHand * sms / ctas, each * parts);
+  config.token_split = {static_cast<shared::u8>(parts),
+                        static_cast<shared::u8>(least_tokens / shared::kTileK),
+                        static_cast<shared::u16>(std::min(tiles, each * (ahead + 1)))};
+  config.grid = static_cast<int>(std::min(sms / ctas, tiles * parts) * ctas);
+  return config;
 }
 
-std::string sharing(const shared::Config& c) {
+std::vector<plan::WorkspaceRegion> workspace_of(const LaunchConfig& config) {
+  if (!config.kernel.workspace_split) return {};
+  return {{kPartialSums, static_cast<std::int64_t>(
+                             shared::partial_sums_bytes(config.kernel, config.token_split))}};
+}
+
+std::string sharing(const LaunchConfig& config) {
+  const shared::Config& c = config.kernel;
+  const shared::TokenSplit s = config.token_split;
+  if (c.workspace_split)
+    return fmt::format("up to {} parts of {} tokens or more, ", s.most, s.least * shared::kTileK);
   return c.split_k > 1 ? fmt::format("{} CTAs sharing tokens, ", c.split_k) : "";
 }
 
@@ -176,7 +207,7 @@ std::string summary(const LaunchConfig& config) {
   return fmt::format(
       "sm90 {}x{}x{} {}, {} stages, cluster {}x1, {}ring {}, raster {}, grid {}, {} KiB", c.tile_m,
       c.tile_n, c.tile_k, c.split == shared::WarpgroupSplit::kTiles ? "pingpong" : "cooperative",
-      c.stages, c.cluster_m, sharing(c), c.ring_slots, config.raster_m, config.grid,
+      c.stages, c.cluster_m, sharing(config), c.ring_slots, config.raster_m, config.grid,
       config.smem_bytes / 1024);
 }
 

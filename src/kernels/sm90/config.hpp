@@ -3,12 +3,15 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/sm90/emulated_kernel.hpp"
+#include "plan/plan.hpp"
 #include "wgrad/device_spec.hpp"
 #include "wgrad/problem.hpp"
 #include "wgrad/scale_layout.hpp"
+#include "wgrad/shared/params.hpp"
 #include "wgrad/shared/schedule.hpp"
 #include "wgrad/shared/tensor_map.hpp"
 #include "wgrad/sm90/config.hpp"
@@ -25,12 +28,16 @@ constexpr std::int64_t kMaxExtent = shared::kMaxExtent;
 /// The kernel counts tiles in 32 bits.
 constexpr std::int64_t kMaxTiles = 2147483647;
 
+/// The workspace region of Config::workspace_split.
+constexpr std::string_view kPartialSums = "partial sums";
+
 /// One compiled kernel and the launch values that are not compiled in.
 struct LaunchConfig {
   shared::Config kernel;
-  int raster_m = 1;      ///< cluster rows of one raster group
-  int grid = 1;          ///< CTAs
-  int smem_bytes = 0;    ///< dynamic shared memory of one CTA
+  int raster_m = 1;                            ///< cluster rows of one raster group
+  int grid = 1;                                ///< CTAs
+  int smem_bytes = 0;                          ///< dynamic shared memory of one CTA
+  shared::TokenSplit token_split = {1, 1, 1};  ///< where the kernel splits in the workspace
   bool overlaps = true;  ///< may begin, without touching memory, under the end of the launch before
 
   bool operator==(const LaunchConfig&) const = default;
@@ -88,9 +95,12 @@ std::vector<shared::Config> compiled_configs(const std::vector<CompiledKernel>& 
 /// What the search chooses from: fitting ones; on an emulated device, compiled ones.
 std::vector<shared::Config> offered_configs(const Problem& problem, const DeviceSpec& device);
 
-/// Of a configuration that fits.
+/// Of a configuration that fits. `parts` and `least_tokens`, a multiple of 64, of an expert, where
+/// the kernel splits in the workspace.
 LaunchConfig launch_values(const shared::Config& config, const Problem& problem,
-                           const DeviceSpec& device);
+                           const DeviceSpec& device, int parts = 1, int least_tokens = 64);
+/// Workspace of its launches.
+std::vector<plan::WorkspaceRegion> workspace_of(const LaunchConfig& config);
 
 /// "sm90 128x256x64, 4 stages, cluster 2x1, ..."
 std::string summary(const LaunchConfig& config);

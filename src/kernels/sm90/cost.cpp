@@ -8,6 +8,7 @@
 #include "kernels/sm90/skew.hpp"
 #include "wgrad/scale_layout.hpp"
 #include "wgrad/shared/schedule.hpp"
+#include "wgrad/shared/token_split.hpp"
 
 namespace wgrad::kernels::sm90 {
 namespace {
@@ -50,6 +51,13 @@ constexpr double kClusterLoss = 1.043;  // of clusters: they come free together
 constexpr double kPartBytes = 4.8;    // a multiprocessor sends to others, a clock
 constexpr double kPartClocks = 9200;  // barriers, filling the pipe, for each doubling of the split
 
+// Parts whose sums meet in the workspace: bytes a multiprocessor leaves or finds there a clock
+// while all do, or a few; the atomics.
+constexpr double kPartCopyBytes = 45;  // copy engine, where the parts load other tokens
+constexpr double kSumBytes = 18;
+constexpr double kLastSumBytes = 45;
+constexpr double kMeetingClocks = 2500;
+
 double overlapped(double a, double b, double loss) {
   return std::max(a, b) + loss * std::min(a, b);
 }
@@ -59,13 +67,15 @@ struct Shape {
   double busy = 1;  // share of the multiprocessors that compute
 };
 
-Shape shape_of(const shared::Config& c, const Problem& p, const DeviceSpec& device) {
+Shape shape_of(const shared::Config& c, const Problem& p, const DeviceSpec& device,
+               shared::TokenSplit split) {
   Shape s;
   s.tiles.rows =
       static_cast<double>(ceil_div(p.m, static_cast<std::int64_t>(c.tile_m) * c.cluster_m));
   s.tiles.columns = static_cast<double>(ceil_div(p.n, c.tile_n));
   s.tiles.at_once = shared::clusters_at_once(c, sms_of(device));
-  const double clusters = s.tiles.rows * s.tiles.columns * static_cast<double>(p.experts);
+  const double clusters = s.tiles.rows * s.tiles.columns * static_cast<double>(p.experts) *
+                          (c.workspace_split ? split.most : 1);
   s.busy = std::min(1.0, clusters * shared::cluster_ctas(c) / usable_sms(device));
   return s;
 }
@@ -88,7 +98,9 @@ double feed(const shared::Config& c, shared::OperandLayout layout, std::int64_t 
       return bytes / kLoaderBytes;
     default:
       return bytes * row_cost(extent, shared::bits_of(c.input) / 8) /
-             (c.split_k > 1 ? kSplitCopyBytes / busy : kCopyBytes);
+             (c.workspace_split ? kPartCopyBytes / busy
+              : c.split_k > 1   ? kSplitCopyBytes / busy
+                                : kCopyBytes);
   }
 }
 
@@ -145,16 +157,36 @@ double memory_seconds(const shared::Config& c, const Problem& p) {
   return (inputs + outputs * (p.accumulate ? 2 : 1)) / kMemoryBytesPerSecond;
 }
 
+/// Of the sums of one part: left there, found and added.
+double meeting_clocks(const shared::Config& c, double width, double bytes_a_clock) {
+  return 2 * c.tile_m * width * sizeof(float) / bytes_a_clock + kMeetingClocks;
+}
+
+/// Parts of a tile of an expert of `tokens`, and the clocks of one; the first ones come with the
+/// tile's epilogue.
+double part_clocks(const shared::Config& c, const Problem& p, double width, double busy,
+                   double tokens, double parts) {
+  const double each = tile_clocks(c, p, width, busy, tokens / parts);
+  if (parts == 1) return each;
+  const double epilogue = kEpilogueLoss * epilogue_clocks(c, width);
+  return each - epilogue + (epilogue + (parts - 1) * meeting_clocks(c, width, kSumBytes)) / parts;
+}
+
 double compute_seconds(const shared::Config& c, const Problem& p, const DeviceSpec& device,
-                       Skew skew) {
-  const Shape s = shape_of(c, p, device);
+                       Skew skew, shared::TokenSplit split) {
+  const Shape s = shape_of(c, p, device, split);
   const auto tokens = static_cast<double>(p.tokens);
   const double last = c.tail_n == 0 ? c.tile_n : c.tail_n;
-  const double clocks = makespan(
+  double longest_tree = 0;
+  double clocks = makespan(
       token_shares(p.experts, skew), static_cast<double>(p.experts), s.tiles, [&](double share) {
-        return TileTimes{tile_clocks(c, p, c.tile_n, s.busy, share * tokens),
-                         tile_clocks(c, p, last, s.busy, share * tokens)};
+        const double parts =
+            c.workspace_split ? token_parts(split, static_cast<shared::u32>(share * tokens)) : 1;
+        longest_tree = std::max(longest_tree, std::ceil(std::log2(parts)));
+        return TileTimes{part_clocks(c, p, c.tile_n, s.busy, share * tokens, parts),
+                         part_clocks(c, p, last, s.busy, share * tokens, parts), parts};
       });
+  clocks += longest_tree * meeting_clocks(c, c.tile_n, kLastSumBytes);
   return clocks * (shared::cluster_ctas(c) > 1 ? kClusterLoss : 1) / kClock;
 }
 
@@ -163,7 +195,7 @@ double total_ms(double compute, double memory) {
 }
 
 Bound bound_of(const shared::Config& c, const Problem& p, const DeviceSpec& device) {
-  const TokenClocks token = token_clocks(c, p, c.tile_n, shape_of(c, p, device).busy);
+  const TokenClocks token = token_clocks(c, p, c.tile_n, shape_of(c, p, device, {1, 1, 1}).busy);
   const double tokens = static_cast<double>(p.tokens) / static_cast<double>(p.experts) / c.split_k;
   if (epilogue_clocks(c, c.tile_n) > tokens * std::max(token.multiply, token.feed))
     return Bound::kEpilogue;
@@ -186,15 +218,19 @@ std::string_view name(Bound bound) noexcept {
   return "unknown";
 }
 
-Cost cost(const shared::Config& c, const Problem& p, const DeviceSpec& device) {
-  const double compute = compute_seconds(c, p, device, Skew::kJitter);
+Cost cost(const shared::Config& c, const Problem& p, const DeviceSpec& device,
+          shared::TokenSplit split) {
+  const double compute = compute_seconds(c, p, device, Skew::kJitter, split);
   const double memory = memory_seconds(c, p);
   return {total_ms(compute, memory), memory > compute ? Bound::kMemory : bound_of(c, p, device)};
 }
 
-double ranked_ms(const shared::Config& c, const Problem& p, const DeviceSpec& device, double hot) {
+double ranked_ms(const shared::Config& c, const Problem& p, const DeviceSpec& device, double hot,
+                 shared::TokenSplit split) {
   const double memory = memory_seconds(c, p);
-  const auto ms = [&](Skew skew) { return total_ms(compute_seconds(c, p, device, skew), memory); };
+  const auto ms = [&](Skew skew) {
+    return total_ms(compute_seconds(c, p, device, skew, split), memory);
+  };
   if (p.experts == 1) return ms(Skew::kJitter);
   return std::pow(ms(Skew::kJitter), 1 - hot) * std::pow(ms(Skew::kHot), hot);
 }

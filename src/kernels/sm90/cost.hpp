@@ -7,6 +7,7 @@
 
 #include "wgrad/device_spec.hpp"
 #include "wgrad/problem.hpp"
+#include "wgrad/shared/params.hpp"
 #include "wgrad/sm90/config.hpp"
 
 namespace wgrad::kernels::sm90 {
@@ -21,11 +22,13 @@ struct Cost {
 
 /// `config` on `device` for `problem.tokens` tokens, of which each expert has about as many. Rows
 /// of an MN-major operand are taken as packed: their pitch follows from M or N.
-Cost cost(const shared::Config& config, const Problem& problem, const DeviceSpec& device);
+/// `split`: of a configuration that splits in the workspace.
+Cost cost(const shared::Config& config, const Problem& problem, const DeviceSpec& device,
+          shared::TokenSplit split = {1, 1, 1});
 
 /// What configurations are ranked by: the geometric mean, in ms, of that time, and, with weight
 /// `hot`, of the time where one expert has most of the tokens.
 double ranked_ms(const shared::Config& config, const Problem& problem, const DeviceSpec& device,
-                 double hot);
+                 double hot, shared::TokenSplit split = {1, 1, 1});
 
 }  // namespace wgrad::kernels::sm90

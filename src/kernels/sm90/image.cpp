@@ -28,9 +28,9 @@ std::int64_t map_ld_b(const Problem& p, const Operands& o) {
   return map_ld(validate::view_b(p, o));
 }
 
-std::uint64_t trace_address(const plan::Plan& plan, const Operands& o) {
+std::uint64_t region_address(const plan::Plan& plan, const Operands& o, std::string_view name) {
   return address(o.workspace) +
-         static_cast<std::uint64_t>(std::max<std::int64_t>(plan::region_offset(plan, "trace"), 0));
+         static_cast<std::uint64_t>(std::max<std::int64_t>(plan::region_offset(plan, name), 0));
 }
 
 LaunchImage image(const Problem& p, const plan::Plan& plan, const Operands& o) {

@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "kernels/call_parameters.hpp"
 #include "kernels/launch_image.hpp"
+#include "kernels/sm90/config.hpp"
 #include "plan/plan.hpp"
 #include "wgrad/operands.hpp"
 #include "wgrad/problem.hpp"
@@ -20,8 +22,9 @@ namespace wgrad::kernels::sm90 {
 std::int64_t map_ld_a(const Problem& problem, const Operands& operands);
 std::int64_t map_ld_b(const Problem& problem, const Operands& operands);
 
-/// Where a traced kernel writes; any address where the kernel is none.
-std::uint64_t trace_address(const plan::Plan& plan, const Operands& operands);
+/// Where a region of the workspace begins; any address where the plan has none.
+std::uint64_t region_address(const plan::Plan& plan, const Operands& operands,
+                             std::string_view name);
 
 /// The launch of a kernel for 16-bit operands of any family, whose plans hold a `Launch`.
 template <typename Launch>
@@ -33,7 +36,11 @@ LaunchImage image_of(const Problem& p, const plan::Plan& plan, const Operands& o
   KernelParams k = {};
   set_call(k, p, o);
   k.raster_m = config.raster_m;
-  k.trace = trace_address(plan, o);
+  k.trace = region_address(plan, o, "trace");
+  if constexpr (requires { config.token_split; }) {
+    k.token_split = config.token_split;
+    k.partial_sums = region_address(plan, o, kPartialSums);
+  }
   k.token_alignment = shared::operands_alignment(c, k.a, ld_a, k.b, ld_b);
   LaunchImage image;
   image.grid = static_cast<std::uint32_t>(config.grid);

@@ -33,8 +33,8 @@ double counted(const std::vector<double>& shares, const TileCounts& tiles,
   };
   for (const double share : shares) {
     const TileTimes t = times(share);
-    run(tiles.rows * (tiles.columns - 1), t.whole);
-    run(tiles.rows, t.last);
+    run(tiles.rows * (tiles.columns - 1) * t.parts, t.whole);
+    run(tiles.rows * t.parts, t.last);
   }
   return last;
 }
@@ -46,8 +46,8 @@ double estimated(const std::vector<double>& shares, double experts, const TileCo
   double work = 0, longest = 0, before = 0;
   for (const double share : shares) {
     const TileTimes t = times(share / alike);
-    work += alike * tiles.rows * ((tiles.columns - 1) * t.whole + t.last);
-    before += alike * each;
+    work += alike * tiles.rows * ((tiles.columns - 1) * t.whole + t.last) * t.parts;
+    before += alike * each * t.parts;
     longest = std::max(longest, std::ceil(before / tiles.at_once) * t.whole);
   }
   return std::max(work / tiles.at_once + kTailTiles * times(1 / experts).whole, longest);

@@ -19,10 +19,12 @@ constexpr std::int64_t kCountedExperts = 256;
 /// as alike, by one share that stands for all: no one of so many matters.
 std::vector<double> token_shares(std::int64_t experts, Skew skew);
 
-/// Clocks of the tiles of one expert: of those that are whole and of the last of each row.
+/// Clocks of the tiles of one expert: of those that are whole and of the last of each row; where
+/// each is so many pieces of work, of a piece.
 struct TileTimes {
   double whole = 0;
   double last = 0;
+  double parts = 1;
 };
 
 /// The tiles of one expert, and how many of them run at a time.

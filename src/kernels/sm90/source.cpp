@@ -45,8 +45,8 @@ KernelSource unit(const Unit& u) {
 KernelSource source(const Config& c) {
   return unit(
       {.kernel = "sm90",
-       .shape = fmt::format("{}x{}x{} cluster {} split {} {}", c.tile_m, c.tile_n, c.tile_k,
-                            c.cluster_m, c.split_k,
+       .shape = fmt::format("{}x{}x{} cluster {} split {}{} {}", c.tile_m, c.tile_n, c.tile_k,
+                            c.cluster_m, c.split_k, c.workspace_split ? " in the workspace" : "",
                             c.split == shared::WarpgroupSplit::kTiles ? "pingpong" : "cooperative"),
        .config_text = config_text(c),
        .parameters = "KernelParams",

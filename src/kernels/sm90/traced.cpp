@@ -18,8 +18,9 @@ namespace {
 plan::Plan with(const plan::Plan& plan, const LaunchConfig& config, const std::string& summary) {
   plan::Plan out = plan;
   out.config = config;
-  out.workspace = {{"trace", static_cast<std::int64_t>(shared::trace_bytes(
-                                 config.kernel, static_cast<shared::u32>(config.grid)))}};
+  out.workspace = workspace_of(config);
+  out.workspace.push_back({"trace", static_cast<std::int64_t>(shared::trace_bytes(
+                                        config.kernel, static_cast<shared::u32>(config.grid)))});
   out.summary = summary + ", traced";
   return out;
 }

@@ -44,6 +44,11 @@ std::int32_t compare_and_swap_global(std::uint64_t address, std::int32_t expecte
                                      std::int32_t desired);
 std::uint32_t add_global(std::uint64_t address, std::uint32_t value);
 void max_global(std::uint64_t address, std::uint32_t value);
+// At the GPU's scope; the add acquires, too.
+std::uint32_t add_global_release(std::uint64_t address, std::uint32_t value);
+std::uint32_t load_global_acquire(std::uint64_t address);
+// Looks again whenever somebody has changed it by an atomic.
+void wait_global_acquire(std::uint64_t address, std::uint32_t least);
 void fence_async_shared();
 // Ordinary copies in the background: 16 bytes, of which the first `bytes` are read, the others 0.
 void copy_async(std::uint32_t target, std::uint64_t source, std::uint32_t bytes);

@@ -98,6 +98,21 @@ WGRAD_DEVICE void store_global(u64 address, Chunk c) {
 WGRAD_DEVICE u32 add_global_u32(u64 address, u32 value) {
   return emu::add_global(address, value);
 }
+WGRAD_DEVICE u32 add_global_release_u32(u64 address, u32 value) {
+  return emu::add_global_release(address, value);
+}
+WGRAD_DEVICE u32 load_global_acquire_u32(u64 address) {
+  return emu::load_global_acquire(address);
+}
+WGRAD_DEVICE void wait_global_acquire(u64 address, u32 least) {
+  emu::wait_global_acquire(address, least);
+}
+WGRAD_DEVICE void store_global_quad(u64 address, const Quad& q) {
+  emu::store_global(address, &q, sizeof q);
+}
+WGRAD_DEVICE Quad load_global_quad(u64 address) {
+  return global_value<Quad>(address);
+}
 WGRAD_DEVICE void store_global_i32(u64 address, i32 value) {
   emu::store_global(address, &value, sizeof value);
 }

@@ -148,6 +148,39 @@ WGRAD_DEVICE u32 add_global_u32(u64 address, u32 value) {
                : "memory");
   return old;
 }
+// The same; what this thread did or knows of comes before it, and whatever follows it comes after
+// what others released so at this address before: for the whole GPU.
+WGRAD_DEVICE u32 add_global_release_u32(u64 address, u32 value) {
+  u32 old;
+  asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], %2;"
+               : "=r"(old)
+               : "l"(address), "r"(value)
+               : "memory");
+  return old;
+}
+WGRAD_DEVICE u32 load_global_acquire_u32(u64 address) {
+  u32 value;
+  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
+  return value;
+}
+// Until the number there is at least that: as an acquiring load then.
+WGRAD_DEVICE void wait_global_acquire(u64 address, u32 least) {
+  while (load_global_acquire_u32(address) < least) {
+  }
+}
+WGRAD_DEVICE void store_global_quad(u64 address, const Quad& q) {
+  asm volatile("st.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(address), "f"(q.value[0]),
+               "f"(q.value[1]), "f"(q.value[2]), "f"(q.value[3])
+               : "memory");
+}
+WGRAD_DEVICE Quad load_global_quad(u64 address) {
+  Quad q;
+  asm volatile("ld.global.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(q.value[0]), "=f"(q.value[1]), "=f"(q.value[2]), "=f"(q.value[3])
+               : "l"(address)
+               : "memory");
+  return q;
+}
 WGRAD_DEVICE void store_global_i32(u64 address, i32 value) {
   asm volatile("st.global.s32 [%0], %1;" ::"l"(address), "r"(value) : "memory");
 }
