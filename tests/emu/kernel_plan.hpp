@@ -38,8 +38,7 @@ struct PlannedSplit {
 /// On an emulated GPU of `sms`; `raster_m`: rows of a raster group, 0: as the SMs suggest.
 inline plan::Plan plan_of(const shared::Config& config, const Problem& problem, int sms,
                           int raster_m = 0, const PlannedSplit& split = {}) {
-  auto launch =
-      kernels::sm90::launch_values(config, problem, emulated_sm90(sms), split.parts, 64);
+  auto launch = kernels::sm90::launch_values(config, problem, emulated_sm90(sms), split.parts, 64);
   if (split.experts > 0) {
     const std::int64_t each = kernels::sm90::tile_count(config, problem) / problem.experts;
     launch.token_split.sets = static_cast<std::uint16_t>(each * split.experts);

@@ -28,17 +28,18 @@ TEST(Sm90Source, NamesEveryFieldOfTheConfig) {
   c.accumulate = true;
   c.split = shared::WarpgroupSplit::kTiles;
   const KernelSource written = source(c);
-  EXPECT_TRUE(
-      has(written.text,
-          "constexpr Config kConfig{\n"
-          "    .tile_m = 128, .tile_n = 192, .tail_n = 64, .tile_k = 64, .stages = 4, "
-          ".cluster_m = 2,\n"
-          "    .split_k = 1, .ring_slots = 2, .input = InputType::kBf16, "
-          ".output = OutputType::kFp32,\n"
-          "    .a = OperandLayout::kMnMajorBlocked, .b = OperandLayout::kKMajorRagged,\n"
-          "    .output_mode = OutputMode::kDense, .accumulate = true, .prefetch_boxes = 4,\n"
-          "    .partial_columns = false, .split = WarpgroupSplit::kTiles, .trace = "
-          "false};\n"))
+  EXPECT_TRUE(has(
+      written.text,
+      "constexpr Config kConfig{\n"
+      "    .tile_m = 128, .tile_n = 192, .tail_n = 64, .tile_k = 64, .stages = 4, "
+      ".cluster_m = 2,\n"
+      "    .split_k = 1, .workspace_split = false, .ring_slots = 2, .input = "
+      "InputType::kBf16,\n"
+      "    .output = OutputType::kFp32, .a = OperandLayout::kMnMajorBlocked,\n"
+      "    .b = OperandLayout::kKMajorRagged, .output_mode = OutputMode::kDense, .accumulate = "
+      "true,\n"
+      "    .prefetch_boxes = 4, .partial_columns = false, .split = WarpgroupSplit::kTiles, .trace "
+      "= false};\n"))
       << written.text;
   EXPECT_TRUE(has(written.text, std::to_string(shared::smem_table(c).total) + "u"));
   EXPECT_TRUE(has(written.text, "extern \"C\" __global__"));
