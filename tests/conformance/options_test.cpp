@@ -81,6 +81,31 @@ TEST_P(Options, ScaleLayoutsAndTheirPaddings) {
   }
 }
 
+/// All elements of the first row are zeros, under scale factors of `code`.
+void zero_row_under(LogicalOperand& of, std::uint8_t code) {
+  for (std::int64_t t = 0; t < of.tokens(); ++t) of.code(0, t) = 0;
+  for (std::int64_t col = 0; col < of.cols(); ++col) of.scale_code(0, col) = code;
+}
+
+TEST_P(Options, ZerosUnderAnyScaleAreZeros) {
+  if (!block_scaled()) {
+    ASSERT_EQ(format().a, format().b) << "a 16-bit format has no scale factors";
+    return;
+  }
+  for (Case c : inputs()) {
+    // e8m0: what a decoder of e4m3, e5m2 or e2m1 by BF16 takes for infinity, and the ends.
+    for (const int code : {0, 1, 134, 135, 136, 142, 143, 144, 253, 254}) {
+      const bool e4m3 = c.problem.scales->dtype == DType::kE4m3;
+      if (e4m3 && (code & 0x7F) == 0x7F) continue;  // NaN
+      c.adjust = [code](LogicalData& data) {
+        zero_row_under(data.a, static_cast<std::uint8_t>(code));
+        zero_row_under(data.b, static_cast<std::uint8_t>(code));
+      };
+      ASSERT_TRUE(conforms(target(), c)) << code;
+    }
+  }
+}
+
 TEST_P(Options, NormalDataStaysWithinTheBound) {
   for (Case c : inputs()) {
     c.data = DataKind::kNormal;

@@ -26,7 +26,7 @@ struct ColumnConverter {
       const u32 scale = codes >> (8 * block) & 0xff;
       const bool any = inside && s.tokens > i32(block * kBlockTokens);
       arch::store_shared_u16(multiplier_at(table, row, block),
-                             any ? Codes::multiplier(scale) & 0xffff : 0);
+                             any ? Codes::multiplier_or_zero(scale) & 0xffff : 0);
     }
   }
 

@@ -96,7 +96,7 @@ struct RowConverter {
     for (u32 i = 0; i < kColumns; ++i) {
       const u32 first = block * kBlockTokens + i * S::kVec;
       const u32 scale = codes >> (8 * (block * kColumns + i)) & 0xff;
-      by[i] = i32(row) < s.rows && s.tokens > i32(first) ? Codes::multiplier(scale) : 0;
+      by[i] = i32(row) < s.rows && s.tokens > i32(first) ? Codes::multiplier_or_zero(scale) : 0;
     }
   }
 

@@ -72,6 +72,12 @@ struct Decoder {
     }
   }
 
+  // The same of any scale, where one that needs renderings belongs to zeros: 0 times infinity would
+  // be NaN.
+  WGRAD_DEVICE static u32 multiplier_or_zero(u32 scale) {
+    return is_direct(scale) ? multiplier(scale) : 0;
+  }
+
   // FP8: nonzero bits of 0x80808080 where a byte of the word is NaN or infinite.
   WGRAD_DEVICE static u32 specials(u32 codes) {
     constexpr u32 kToTop = kElement == ElementType::kE4m3 ? 0x01010101u : 0x04040404u;

@@ -107,11 +107,10 @@ struct UnitReader {
     return any & 0x80808080u;
   }
 
-  // What a unit is multiplied by, in BF16. A scale that needs renderings belongs to zeros here.
+  // What a unit is multiplied by, in BF16.
   WGRAD_DEVICE static u32 multiplier(const StageOperand& s, u32 row, u32 unit) {
     if (i32(row) >= s.rows || s.tokens <= i32(unit) * kUnitTokens) return 0;
-    const u32 scale = arch::load_shared_u8(scale_at(s, row, unit));
-    return Codes::is_direct(scale) ? Codes::multiplier(scale) : 0;
+    return Codes::multiplier_or_zero(arch::load_shared_u8(scale_at(s, row, unit)));
   }
 
   // Both pairs of step `step` (a constant) of a unit, in BF16.
