@@ -24,7 +24,7 @@ def raw(framework, tensor):
     """Bytes of a one-byte tensor, whatever its strides."""
     if framework.name == "numpy":
         return np.ascontiguousarray(tensor).view(np.uint8)
-    return tensor.view(framework.torch.uint8).contiguous().numpy()
+    return tensor.view(framework.torch.uint8).contiguous().cpu().numpy()
 
 
 def dequantised(framework, q, ends, rows):
@@ -165,6 +165,10 @@ def test_swizzle_keeps_the_framework_and_dtype(framework):
     ends = framework.tensor(np.array([64]), "int32")
     codes = np.arange(10 * 2, dtype=np.uint8).reshape(10, 2)
     scales = framework.bytes_as(codes, "float8_e8m0fnu")
+    if framework.name == "cuda":
+        with pytest.raises(ValueError, match=r"scales is on cuda.*; it must be a CPU tensor"):
+            wgrad.swizzle_scales(scales, ends, 32)
+        return
     swizzled = wgrad.swizzle_scales(scales, ends, 32)
     assert type(swizzled) is type(scales) and swizzled.dtype == scales.dtype
     assert tuple(swizzled.shape) == (128, 4)
