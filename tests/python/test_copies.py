@@ -87,13 +87,14 @@ def test_f121_values_can_be_copied(way, value):
 @pytest.mark.parametrize("format", ["mxfp8", "mxfp4", "nvfp4"])
 def test_f121_quantized_operands_can_be_compared(framework, format):
     x = framework.tensor(np.arange(64 * 16).reshape(64, 16) % 7 - 3, "float32")
-    q = wgrad.quantize(x, ENDS, format)
+    ends = framework.tensor(ENDS, "int32")
+    q = wgrad.quantize(x, ends, format)
     for name, way in COPIES.items():
         if name != "pickle" or framework.name == "numpy":  # torch pickles float8 by torch.save() alone
             assert way(q) == q
-    assert q != wgrad.quantize(x, ENDS, format, role="x")
-    assert q != wgrad.quantize(x, np.array([30, 64], np.int32), format)
-    assert q != wgrad.quantize(framework.tensor(np.ones((64, 16)), "float32"), ENDS, format)
+    assert q != wgrad.quantize(x, ends, format, role="x")
+    assert q != wgrad.quantize(x, framework.tensor(np.array([30, 64]), "int32"), format)
+    assert q != wgrad.quantize(framework.tensor(np.ones((64, 16)), "float32"), ends, format)
     assert q != "q"
 
 
@@ -101,6 +102,10 @@ def test_f121_quantized_operands_can_be_compared(framework, format):
 @pytest.mark.parametrize("format", ["mxfp8", "mxfp4", "nvfp4"])
 def test_f120_operands_quantised_for_other_offsets_are_refused(framework, format, compact):
     x = framework.tensor(np.ones((64, 16)), "float32")
+    if framework.name == "cuda":  # offsets are there too, and are not compared: that would wait
+        with pytest.raises(ValueError, match="offsets"):
+            wgrad.quantize(x, ENDS, format, compact=compact)
+        return
     q = wgrad.quantize(x, ENDS, format, compact=compact)
     ends = framework.tensor(np.array([32, 64]), "int32")
     assert (framework.to_numpy(wgrad.grouped_wgrad(q, q, ends)) == 32).all()
