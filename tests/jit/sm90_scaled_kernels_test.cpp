@@ -1,6 +1,7 @@
-// Kernels for block-scaled operands that the planner can choose compile for sm_90a without spills,
-// within shared memory and without a complaint of the compiler. By default a few that between them
-// have every format, layout and output; all of one expert's with WGRAD_TEST_ALL_KERNELS=1.
+// Kernels for block-scaled operands that the planner can choose compile for sm_90a with next to no
+// spills, within shared memory and without a complaint of the compiler. By default a few that
+// between them have every format, layout and output; all of one expert's with
+// WGRAD_TEST_ALL_KERNELS=1.
 #include <cstdlib>
 #include <map>
 #include <string>
@@ -15,11 +16,16 @@
 namespace wgrad::jit {
 namespace {
 
+// Of stores and loads, in the roles with the fewest registers (56): docs/notes/
+// 2026-12-01-decoded-near-a-reference.md.
+constexpr int kMostSpillBytes = 64;
+
+/// By text, so that the choice of some does not follow the headers.
 std::map<std::string, kernels::KernelSource> planned_sources(const Problem& p) {
   std::map<std::string, kernels::KernelSource> out;
   for (const shared::ScaledConfig& c : kernels::sm90_scaled::allowed_configs(p)) {
     const kernels::KernelSource source = kernels::sm90_scaled::source(c);
-    out.emplace(source.digest(), source);
+    out.emplace(source.text, source);
   }
   return out;
 }
@@ -57,12 +63,13 @@ TEST_F(Sm90ScaledKernels, CompilesCleanly) {
   const char* all = std::getenv("WGRAD_TEST_ALL_KERNELS");  // NOLINT(concurrency-mt-unsafe)
   const auto list = sources(all != nullptr && std::string_view(all) == "1");
   ASSERT_GE(list.size(), 4U);
-  for (const auto& [digest, source] : list) {
+  for (const auto& [text, source] : list) {
     const Cubin cubin = Nvrtc::instance().compile(source, device_headers());
     const auto usage = resource_usage(cubin.log);
     ASSERT_TRUE(usage) << cubin.log;
-    EXPECT_EQ(usage->spill_bytes, 0) << source.text;
-    EXPECT_EQ(usage->warnings, "") << source.text;
+    EXPECT_LE(usage->spill_bytes, kMostSpillBytes) << text;
+    RecordProperty(source.digest(), usage->spill_bytes);
+    EXPECT_EQ(usage->warnings, "") << text;
     EXPECT_LE(source.shared_bytes, 232448) << source.name;
   }
 }
