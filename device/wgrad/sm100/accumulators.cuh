@@ -21,8 +21,8 @@ struct Accumulators {
   static constexpr Place kEmpty = place_of(kConfig, "accumulator empty");
   static constexpr Place kMemory = place_of(kConfig, "tensor memory");
 
-  u32 base;    // start of dynamic shared memory
-  u32 memory;  // of tensor memory
+  u32 base = 0;    // start of dynamic shared memory
+  u32 memory = 0;  // of tensor memory
   RingCursor<kCount> at{};
 
   WGRAD_DEVICE u32 tile() const { return memory + at.slot * u32(kConfig.tile_n); }

@@ -23,8 +23,8 @@ struct TileEpilogue : TileBoxes<kConfig, WholeTile, 1, kConfig.tile_m> {
   using Boxes::row;
   using Values = float[kColumns];
 
-  u32 base;   // start of dynamic shared memory
-  u32 lanes;  // the warp's, as part of an address
+  u32 base = 0;   // start of dynamic shared memory
+  u32 lanes = 0;  // the warp's, as part of an address
   Accumulators<kConfig> accumulators;
   Trace<kConfig> trace{};
 
@@ -45,7 +45,7 @@ struct TileEpilogue : TileBoxes<kConfig, WholeTile, 1, kConfig.tile_m> {
 #pragma unroll
     for (u32 unit = 0; unit < kColumns / kUnit; ++unit) {
       const u32 address = swizzled(box, arch::lane_index(), unit);
-      const float* v = &values[unit * kUnit];
+      const float* v = values + u64{unit} * kUnit;
       if constexpr (kConfig.output == OutputType::kFp32) {
         arch::store_shared_quad(address, {{v[0], v[1], v[2], v[3]}});
       } else {
@@ -53,8 +53,8 @@ struct TileEpilogue : TileBoxes<kConfig, WholeTile, 1, kConfig.tile_m> {
         if constexpr (reads_output(kConfig)) c = arch::load_shared(address);
 #pragma unroll
         for (u32 i = 0; i < 4; ++i)
-          c.word[i] =
-              round_pair<kConfig.output, reads_output(kConfig)>(v[2 * i], v[2 * i + 1], c.word[i]);
+          c.word[i] = round_pair<kConfig.output, reads_output(kConfig)>(
+              v[u64{i} * 2], v[u64{i} * 2 + 1], c.word[i]);
         arch::store_shared(address, c);
       }
     }

@@ -18,7 +18,7 @@ struct Preparation {
 
   const Cta<kConfig>& cta;
   Pipeline<kConfig> pipeline;
-  u32 thread;  // of kThreads
+  u32 thread = 0;  // of kThreads
   WorkQueue<kConfig> queue;
   StageCursor<kConfig> at{};
 

@@ -35,7 +35,7 @@ struct PartialSums {
 #pragma unroll
     for (u32 g = 0; g < kGroups; ++g) {
       if (g < groups)
-        arch::store_global_quad(address + g * kGroupBytes,
+        arch::store_global_quad(address + u64{g} * kGroupBytes,
                                 {{d[4 * g], d[4 * g + 1], d[4 * g + 2], d[4 * g + 3]}});
     }
   }
@@ -48,7 +48,7 @@ struct PartialSums {
       arch::Quad there[kBatch];
 #pragma unroll
       for (u32 g = 0; g < kBatch; ++g)
-        there[g] = arch::load_global_quad(address + (first + g) * kGroupBytes);
+        there[g] = arch::load_global_quad(address + u64{first + g} * kGroupBytes);
 #pragma unroll
       for (u32 g = 0; g < kBatch; ++g) {
 #pragma unroll
