@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -49,7 +50,11 @@ except (RuntimeError, MemoryError) as error:
 """
 
 
-@pytest.mark.parametrize("mebibytes", [0, 1, 4, 12, 40])
+# AddressSanitizer ends a process that has no room for its own tables.
+SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")
+
+
+@pytest.mark.parametrize("mebibytes", [12, 40] if SANITIZED else [0, 1, 4, 12, 40])
 def test_f135_a_first_call_without_room_is_told(mebibytes):
     """oneDNN, which finds no room for its machine code, follows a null pointer."""
     told = subprocess.run([sys.executable, "-c", NO_ROOM, str(mebibytes)], capture_output=True, text=True, timeout=120)
