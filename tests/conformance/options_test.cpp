@@ -92,7 +92,8 @@ TEST_P(Options, ZerosUnderAnyScaleAreZeros) {
     ASSERT_EQ(format().a, format().b) << "a 16-bit format has no scale factors";
     return;
   }
-  for (Case c : inputs()) {
+  // MN-major rows of whole 16 bytes, which no backend refuses.
+  for (Case c : input_variants(format(), 80, 48, {38, 0, 2, 131, 1, 0, 77})) {
     // e8m0: what a decoder of e4m3, e5m2 or e2m1 by BF16 takes for infinity, and the ends.
     for (const int code : {0, 1, 134, 135, 136, 142, 143, 144, 253, 254}) {
       const bool e4m3 = c.problem.scales->dtype == DType::kE4m3;
