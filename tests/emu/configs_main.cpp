@@ -1,9 +1,10 @@
-// Configurations that the planner knows, as sources:
-// emu_configs random SEED COUNT FOLDER   kernel0.cu, kernel1.cu, ...: what NVRTC would get of
-//   different ones
-// emu_configs covering TOGETHER FOLDER   the same of those in which every TOGETHER factors meet
-// emu_configs list TOGETHER FOLDER PARTS   those as the fuzzer's kernels(): planned_kernels.cpp,
-//   and the parts that it joins, planned_0.cpp, ...
+// Configurations that a planner for 16-bit operands knows (FAMILY: sm90, sm100), as sources:
+// emu_configs random SEED COUNT FOLDER FAMILY   kernel0.cu, kernel1.cu, ...: what NVRTC would get
+//   of different ones
+// emu_configs covering TOGETHER FOLDER FAMILY   the same of those in which every TOGETHER factors
+//   meet
+// emu_configs list TOGETHER FOLDER PARTS   those of sm90 as the fuzzer's kernels():
+//   planned_kernels.cpp, and the parts that it joins, planned_0.cpp, ...
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 
 #include "core/field_text.hpp"
 #include "harness/random.hpp"
+#include "kernels/sm100/source.hpp"
 #include "kernels/sm90/source.hpp"
 #include "support/covering_configs.hpp"
 #include "support/harness.hpp"
@@ -26,9 +28,17 @@ namespace {
 
 using namespace wgrad;
 using Configs = std::vector<shared::Config>;
+using Sm100Configs = std::vector<shared::sm100::Config>;
 
-Configs drawn(std::uint64_t seed, std::size_t count) {
-  Configs all = test::planned_configs();
+std::string text_of(const shared::Config& c) {
+  return kernels::sm90::source(c).text;
+}
+std::string text_of(const shared::sm100::Config& c) {
+  return kernels::sm100::source(c, 100).text;
+}
+
+template <typename AnyConfigs>
+AnyConfigs drawn(AnyConfigs all, std::uint64_t seed, std::size_t count) {
   test::Random random(seed);
   for (std::size_t i = 0; i < count && i < all.size(); ++i) {
     const auto last = static_cast<std::int64_t>(all.size()) - 1;
@@ -40,9 +50,11 @@ Configs drawn(std::uint64_t seed, std::size_t count) {
   return all;
 }
 
-Configs covering(const std::string& together) {
-  return test::covering_configs<shared::Config>(test::planned_configs(), test::emulated_factors,
-                                                std::stoi(together));
+Configs covering(const Configs& all, int together) {
+  return test::covering_configs<shared::Config>(all, test::emulated_factors, together);
+}
+Sm100Configs covering(const Sm100Configs& all, int together) {
+  return test::covering_configs<shared::sm100::Config>(all, test::field_factors, together);
 }
 
 void write(const std::string& path, const std::string& text) {
@@ -51,9 +63,10 @@ void write(const std::string& path, const std::string& text) {
   if (!file.flush()) throw std::runtime_error("cannot write to " + path);
 }
 
-void write_sources(const Configs& configs, const std::string& folder) {
+template <typename AnyConfigs>
+void write_sources(const AnyConfigs& configs, const std::string& folder) {
   for (std::size_t i = 0; i < configs.size(); ++i)
-    write(fmt::format("{}/kernel{}.cu", folder, i), kernels::sm90::source(configs[i]).text);
+    write(fmt::format("{}/kernel{}.cu", folder, i), text_of(configs[i]));
 }
 
 constexpr const char* kPartHead =
@@ -98,20 +111,32 @@ void write_list(const Configs& configs, const std::string& folder, std::size_t p
   write(folder + "/planned_kernels.cpp", joined_text(parts));
 }
 
-int run(const std::vector<std::string>& args) {
-  if (args.size() == 4 && args[0] == "random") {
-    write_sources(drawn(std::stoull(args[1]), std::stoull(args[2])), args[3]);
-  } else if (args.size() == 3 && args[0] == "covering") {
-    write_sources(covering(args[1]), args[2]);
-  } else if (args.size() == 4 && args[0] == "list") {
-    write_list(covering(args[1]), args[2], std::stoull(args[3]));
+/// False: it is no command.
+template <typename AnyConfigs>
+bool run_for_family(const std::vector<std::string>& args, const AnyConfigs& all) {
+  if (args.size() == 5 && args[0] == "random") {
+    write_sources(drawn(all, std::stoull(args[1]), std::stoull(args[2])), args[3]);
+  } else if (args.size() == 4 && args[0] == "covering") {
+    write_sources(covering(all, std::stoi(args[1])), args[2]);
   } else {
-    fmt::print(stderr,
-               "usage: emu_configs random SEED COUNT FOLDER | covering TOGETHER FOLDER | "
-               "list TOGETHER FOLDER PARTS\n");
-    return 2;
+    return false;
   }
-  return 0;
+  return true;
+}
+
+int run(const std::vector<std::string>& args) {
+  if (args.size() == 4 && args[0] == "list") {
+    write_list(covering(test::planned_configs(), std::stoi(args[1])), args[2],
+               std::stoull(args[3]));
+    return 0;
+  }
+  const std::string family = args.empty() ? "" : args.back();
+  if (family == "sm90" && run_for_family(args, test::planned_configs())) return 0;
+  if (family == "sm100" && run_for_family(args, test::planned_sm100_configs())) return 0;
+  fmt::print(stderr,
+             "usage: emu_configs random SEED COUNT FOLDER FAMILY | covering TOGETHER FOLDER FAMILY "
+             "| list TOGETHER FOLDER PARTS\n");
+  return 2;
 }
 
 }  // namespace

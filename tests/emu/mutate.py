@@ -69,7 +69,7 @@ class Bench:
             if not self.sources:
                 folder = self.work / "planned"
                 folder.mkdir(parents=True, exist_ok=True)
-                subprocess.run([str(self.configs), "covering", "2", str(folder)], check=True)
+                subprocess.run([str(self.configs), "covering", "2", str(folder), "sm90"], check=True)
                 self.sources = sorted(folder.glob("kernel*.cu"), key=lambda path: int(path.stem[6:]))
         for source in self.sources:
             if all(f".{field} = {value}" in re.split(r"[,}\n] *", source.read_text()) for field, value in

@@ -2,12 +2,12 @@
 """Fuzzes kernels of configurations that the planner chooses from, each as codegen writes it.
 
 usage: random_kernels.py --seed S [--count 30] | --covering 3
-           [--build DIR] [--problems 10000] [--jobs N] [--compiler C++] [--work DIR]
+           [--family sm90|sm100] [--build DIR] [--problems 10000] [--jobs N] [--compiler C++] [--work DIR]
 
 --seed: draws that many configurations of all; the same seed draws the same ones, problems and schedules. `commit`: a
 seed of the checkout's commit, or of the kernel's and the planner's text where that is not known.
 --covering: takes those in which every two, or three, choices meet (tests/support/covering_configs.hpp).
---build: a build folder with the targets emu_fuzz and emu_configs. --problems: of all kernels together.
+--build: a build folder with the targets emu_fuzz (emu_sm100_fuzz) and emu_configs. --problems: of all kernels together.
 --jobs: kernels compiled and fuzzed at once.
 --work: where sources and programs are kept; otherwise only those of a run that found something wrong are.
 Exit status 0: every problem of every kernel was right.
@@ -39,15 +39,19 @@ def seed_of_commit():
     return int(digest.hexdigest()[:6], 16)
 
 
+# A family's source of the fuzzing program and what it is linked with.
+FAMILIES = {"sm90": ("generated_kernel.cpp", "mutants.link"), "sm100": ("sm100_generated_kernel.cpp", "sm100_mutants.link")}
+
+
 def config(source):
     """What is between the braces of kConfig, on one line."""
     return " ".join(re.search(r"kConfig\{(.*?)\};", source.read_text(), re.DOTALL)[1].split())
 
 
-def fuzz(bench, source, first, problems):
+def fuzz(bench, program, source, first, problems):
     """Status and words of a kernel's run; a failure comes with the program that shows it again."""
     try:
-        binary = bench.compile(source.with_suffix(""), "generated_kernel.cpp", f'-DWGRAD_KERNEL_SOURCE="{source}"')
+        binary = bench.compile(source.with_suffix(""), program, f'-DWGRAD_KERNEL_SOURCE="{source}"')
     except ValueError as error:
         return 1, str(error)
     done = subprocess.run([str(binary), "--first", str(first), "--problems", str(problems)], capture_output=True, text=True)
@@ -60,6 +64,7 @@ def main():
     kind = parser.add_mutually_exclusive_group(required=True)
     kind.add_argument("--seed", type=lambda text: seed_of_commit() if text == "commit" else int(text))
     kind.add_argument("--covering", type=int, choices=(2, 3))
+    parser.add_argument("--family", choices=FAMILIES, default="sm90")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
     parser.add_argument("--count", type=int, default=30)
     parser.add_argument("--problems", type=int, default=10000)
@@ -74,14 +79,15 @@ def main():
         parser.error("--count must be at least 1")
     wanted = ["covering", args.covering] if args.covering else ["random", args.seed, args.count]
     print("emu_configs", *wanted, flush=True)
-    subprocess.run([str(programs / "emu_configs"), *map(str, wanted), str(work)], check=True)
-    bench = Bench(ROOT, f"@{programs / 'mutants.link'}", args.compiler, work)
+    subprocess.run([str(programs / "emu_configs"), *map(str, wanted), str(work), args.family], check=True)
+    program, link = FAMILIES[args.family]
+    bench = Bench(ROOT, f"@{programs / link}", args.compiler, work)
     sources = sorted(work.glob("kernel*.cu"), key=lambda path: int(path.stem[6:]))
     each = -(-args.problems // len(sources))
     firsts = [1 + (args.seed or 0) * 1_000_000 + i * each for i in range(len(sources))]
     bad = 0
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        runs = pool.map(lambda source, first: fuzz(bench, source, first, each), sources, firsts)
+        runs = pool.map(lambda source, first: fuzz(bench, program, source, first, each), sources, firsts)
         for source, (status, words) in zip(sources, runs):
             bad += status != 0
             print(f"{config(source)}\n  {words}", flush=True)

@@ -185,7 +185,7 @@ WGRAD_DEVICE bool align_share(const Pipeline<kConfig>& pipeline, u32 stage, u32 
   if (!a.any() && !b.any() && (uses_loader(kConfig) || keep.is_whole())) return false;
   align_operand<kConfig.a, TileA<kConfig>, u32(kConfig.tile_m), kThreads>(
       pipeline.a(stage), pipeline.a(next), keep, a, thread);
-  align_operand<kConfig.b, TileB<kConfig>, u32(kConfig.tile_n), kThreads>(
+  align_operand<kConfig.b, TileB<kConfig>, b_stage_rows<kConfig>(), kThreads>(
       pipeline.b(stage), pipeline.b(next), keep, b, thread);
   arch::fence_async_shared();
   return true;

@@ -52,8 +52,8 @@ struct Loader {
           pipeline.a(stage), p.a, RaggedBlock(p.m, w.tokens), thread, w.m0, k);
     }
     if constexpr (kConfig.b == OperandLayout::kKMajorRagged) {
-      copy_ragged<u32(kConfig.tile_n), bits_of(kConfig.input)>(
-          pipeline.b(stage), p.b, RaggedBlock(p.n, w.tokens), thread, w.n0, k);
+      copy_ragged<b_stage_rows<kConfig>(), bits_of(kConfig.input)>(
+          pipeline.b(stage), p.b, RaggedBlock(p.n, w.tokens), thread, first_b_row(cta, w), k);
     }
     arch::commit_copies();
     ++in_flight;

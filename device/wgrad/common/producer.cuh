@@ -15,10 +15,12 @@ template <KernelConfig auto kConfig, typename Parts>
 struct Producer {
   static constexpr bool kMulticast = uses_multicast(kConfig);
   static constexpr bool kPair = multiplies_in_pairs(kConfig);
-  static constexpr Sharing kOwn = kPair ? Sharing::kPair : Sharing::kNone;
+  // A pair's bytes are all counted in the first CTA, unless each CTA puts its own stages right.
+  static constexpr bool kTogether = kPair && !moves_rows(kConfig);
+  static constexpr Sharing kOwn = kTogether ? Sharing::kPair : Sharing::kNone;
   static constexpr u32 kBoxTokens = u32(b_box_tokens(kConfig));
   static constexpr u32 kBoxRows = u32(b_box_rows(kConfig));
-  // Bytes the copy engine lands in this CTA's stage, from both CTAs together.
+  // Bytes the copy engine lands in this CTA's stage.
   static constexpr u32 kStageBytes =
       (kConfig.a == OperandLayout::kKMajorRagged ? 0 : a_stage_bytes(kConfig)) +
       (kConfig.b == OperandLayout::kKMajorRagged ? 0 : b_stage_bytes(kConfig));
@@ -31,9 +33,9 @@ struct Producer {
     return is_mn_major(layout) ? token + i32(token_shift<kConfig>(cta.params, w)) : token;
   }
 
-  // Counts the bytes of a stage; a pair's are both counted in the first CTA.
+  // Counts the bytes of a stage.
   WGRAD_DEVICE u32 full(u32 stage) const {
-    if constexpr (kPair) return arch::map_to_rank(pipeline.full(stage), 0);
+    if constexpr (kTogether) return arch::map_to_rank(pipeline.full(stage), 0);
     return pipeline.full(stage);
   }
 
@@ -47,19 +49,18 @@ struct Producer {
   // both: half the tokens (MN-major) or half the rows (K-major).
   WGRAD_DEVICE void load_b(u32 stage, const Work& w, i32 token) const {
     const u32 part = kMulticast ? cta.rank : 0;
-    const i32 own = kPair ? i32(cta.rank * kBoxRows) : 0;
     const u32 bytes = part * (b_stage_bytes(kConfig) / 2);
     const i32 row = is_mn_major(kConfig.b) ? 0 : i32(part * kBoxRows);
     const i32 ahead = is_mn_major(kConfig.b) ? i32(part * kBoxTokens) : 0;
     const Destination to{pipeline.b(stage) + bytes, full(stage)};
     load_operand<kConfig.b, kBoxRows, kBoxTokens, kMulticast ? Sharing::kBoth : kOwn>(
-        to, cta.params.map_b, w.n0 + row + own, box_token(kConfig.b, w, token) + ahead,
+        to, cta.params.map_b, first_b_row(cta, w) + row, box_token(kConfig.b, w, token) + ahead,
         w.tokens.end);
   }
 
   // One thread: everything the copy engine brings into a stage.
   WGRAD_DEVICE void copy_stage(u32 stage, const Work& w, i32 token) const {
-    if constexpr (kPair) {
+    if constexpr (kTogether) {
       if (cta.rank == 0) arch::barrier_arrive_expect(pipeline.full(stage), 2 * kStageBytes);
     } else {
       arch::barrier_arrive_expect(pipeline.full(stage), kStageBytes);
@@ -133,6 +134,7 @@ struct Producer {
       fill(loader, at, trace, w);
     }
     loader.template hand_over<0>();
+    if constexpr (kPair) pipeline.wait_all_empty(at);
     trace.anchor();
   }
 };

@@ -94,6 +94,17 @@ WGRAD_DEVICE i32 block_count(const KernelParams& p, TokenRange tokens) {
   return k_blocks(kConfig, tokens, token_alignment(p));
 }
 
+// Rows of B in a stage of this CTA; of a pair each has half.
+template <KernelConfig auto kConfig>
+constexpr u32 b_stage_rows() {
+  return b_stage_bytes(kConfig) * 8 / u32(kConfig.tile_k * bits_of(kConfig.input));
+}
+template <KernelConfig auto kConfig>
+WGRAD_DEVICE i32 first_b_row(const Cta<kConfig>& cta, const Work& w) {
+  if constexpr (!multiplies_in_pairs(kConfig)) return w.n0;
+  return w.n0 + i32(cta.rank * b_stage_rows<kConfig>());
+}
+
 // Output boxes from `row` on: how many of this tile's reach into the matrix.
 template <KernelConfig auto kConfig>
 WGRAD_DEVICE i32 boxes_inside(const KernelParams& p, const Work& w, i32 row) {

@@ -16,7 +16,7 @@ struct Config {
   i32 tile_k = 64;     // tokens a stage: 64, or 32 where both operands are MN-major
   i32 stages = 4;      // operand stages
   i32 cluster_m = 1;   // CTAs side by side along M; 2 multiply together (cta_group::2), each with
-                       // its rows of A and half the columns of B: MN-major operands
+                       // its rows of A and half the columns of B
   i32 ring_slots = 2;  // output boxes (32 rows x 128 bytes) for each epilogue warp
   InputType input = InputType::kBf16;
   OutputType output = OutputType::kBf16;
@@ -138,8 +138,8 @@ constexpr bool is_valid(const Config& c) {
   const bool k = c.tile_k == kTileK || (c.tile_k == 32 && !moves_rows(c));
   // common/align.cuh: one stage is multiplied, one moves, one lends its first tokens.
   const i32 fewest = moves_rows(c) ? 3 : 2;
-  // A box is 64 columns wide.
-  const bool pair = c.cluster_m == 2 && c.tile_n % 128 == 0 && !moves_rows(c);
+  // A box of an MN-major B is 64 columns wide.
+  const bool pair = c.cluster_m == 2 && (c.tile_n % 128 == 0 || !is_mn_major(c.b));
   return tile && k && (c.cluster_m == 1 || pair) && c.stages >= fewest && c.stages <= 12 &&
          c.ring_slots >= 2 && c.ring_slots <= 4;
 }

@@ -31,6 +31,7 @@ struct Multiplier {
   static constexpr u32 kCtas = u32(kConfig.cluster_m);
   static constexpr bool kPrepared = prepares_stages(kConfig);
   static constexpr u32 kSteps = u32(kConfig.tile_k / kWindowTokens);
+  static constexpr Place kReady = kPrepared ? place_of(kConfig, "ready") : Place{};
   static constexpr u16 kBothOfPair = 0b11;  // the cluster is the pair
   using A = MmaTile<TileA<kConfig>, u32(kConfig.tile_k), bits_of(kConfig.input)>;
   using B = MmaTile<TileB<kConfig>, u32(kConfig.tile_k), bits_of(kConfig.input)>;
@@ -61,11 +62,12 @@ struct Multiplier {
   }
 
   WGRAD_DEVICE void wait_stage() const {
-    if constexpr (kPrepared) {
-      arch::barrier_wait(pipeline.base + place_of(kConfig, "ready").at + at.slot * kBarrierBytes,
-                         at.parity);
+    if constexpr (!kPrepared) return pipeline.wait_full(at);
+    const u32 ready = pipeline.base + kReady.at + at.slot * kBarrierBytes;
+    if constexpr (kCtas == 2) {
+      arch::barrier_wait_acquire_cluster(ready, at.parity);
     } else {
-      pipeline.wait_full(at);
+      arch::barrier_wait(ready, at.parity);
     }
   }
 

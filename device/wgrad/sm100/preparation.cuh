@@ -1,7 +1,8 @@
 // Four warps between the copies and the multiplier, where an operand is K-major: they move rows and
 // zero foreign tokens in shared memory (common/align.cuh), stage after stage.
 //
-//   ready[s]: completes when a stage may be multiplied. One arrival of each of these warps.
+//   ready[s]: completes when a stage may be multiplied. One arrival of each of these warps; a
+//   pair's all arrive in the first CTA, whose thread multiplies both stages.
 #pragma once
 
 #include "wgrad/common/align.cuh"
@@ -33,6 +34,18 @@ struct Preparation {
     align_share<kThreads>(pipeline, at.slot, next.slot, w, token, a, b, thread);
   }
 
+  // All lanes, once they have fenced what they wrote. A pair's arrival releases it to the peer.
+  WGRAD_DEVICE void tell_ready() const {
+    const u32 ready = pipeline.base + kReady.at + at.slot * kBarrierBytes;
+    arch::warp_sync();
+    if (arch::lane_index() != 0) return;
+    if constexpr (multiplies_in_pairs(kConfig)) {
+      arch::barrier_arrive_release_cluster(arch::map_to_rank(ready, 0));
+    } else {
+      arch::barrier_arrive(ready);
+    }
+  }
+
   WGRAD_DEVICE void prepare(const Work& w, Trace<kConfig>& trace) {
     const u32 shift = token_shift<kConfig>(cta.params, w);
     const RowMove a = row_move<kConfig.a>(w.tokens, cta.params.m, shift);
@@ -41,9 +54,7 @@ struct Preparation {
       trace.span(TraceKind::kWaitFull, at.slot, [&] { pipeline.wait_full(at); });
       const u32 begin = trace.now();
       align(w, block, shift, a, b);
-      arch::warp_sync();
-      if (arch::lane_index() == 0)
-        arch::barrier_arrive(pipeline.base + kReady.at + at.slot * kBarrierBytes);
+      tell_ready();
       trace.record(TraceKind::kMask, at.slot, begin);
     }
   }

@@ -19,7 +19,9 @@ constexpr SmemTable smem_table(const Config& c) {
   t.add({"key of the sort", RegionKind::kLoan, 4, static_cast<u32>(kMaxOrderedExperts)});
   t.add_barriers("full", stages, full_arrivals(c));  // operands have landed
   t.add_barriers("empty", stages, 1);                // a commit: operands are multiplied
-  if (prepares_stages(c)) t.add_barriers("ready", stages, kPreparationWarps);
+  // sm100/preparation.cuh
+  if (prepares_stages(c))
+    t.add_barriers("ready", stages, kPreparationWarps * static_cast<u32>(c.cluster_m));
   t.add_barriers("readback", slots, 1);  // 16-bit accumulate: the destination's box has landed
   t.add_barriers("accumulator full", accumulators, 1);  // sm100/accumulators.cuh
   t.add_barriers("accumulator empty", accumulators,

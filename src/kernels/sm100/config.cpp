@@ -16,7 +16,8 @@ struct Choice {
   int tile_n;
   int cluster_m;
 };
-constexpr Choice kChoices[] = {{256, 2}, {128, 2}, {256, 1}, {192, 1}, {128, 1}, {64, 1}};
+constexpr Choice kChoices[] = {{256, 2}, {192, 2}, {128, 2}, {64, 2},
+                               {256, 1}, {192, 1}, {128, 1}, {64, 1}};
 
 Config kernel_config(const Problem& p, const Choice& choice) {
   Config c;

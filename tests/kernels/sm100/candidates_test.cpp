@@ -68,10 +68,13 @@ TEST(Sm100Plan, RefusesInWordsWhatThereIsNoKernelFor) {
   const DeviceSpec b200 = typical_cuda_device(100);
   p.tiling = {.tile_m = 256, .tile_n = 128, .cluster_m = 2, .cluster_n = 1};
   EXPECT_EQ(refusal(p, b200), "");
-  p.a_major = Major::kK;
+  p.a_major = p.b_major = Major::kK;
+  p.tiling.tile_n = 192;
+  EXPECT_EQ(refusal(p, b200), "");
+  p.b_major = Major::kMn;
   EXPECT_EQ(refusal(p, b200),
-            "cluster_shape_mn is (2, 1) with mma_tiler_mn (256, 128); it must be (1, 1) with M "
-            "128, (2, 1) with M 256, N 128 or 256 and MN-major operands, or left to wgrad, on SM "
+            "cluster_shape_mn is (2, 1) with mma_tiler_mn (256, 192); it must be (1, 1) with M "
+            "128, (2, 1) with M 256 (an MN-major B: and N 128 or 256), or left to wgrad, on SM "
             "10.0");
   p = mixtral();
   p.a_dtype = p.b_dtype = DType::kE4m3;
