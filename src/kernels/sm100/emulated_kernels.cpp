@@ -17,14 +17,19 @@ using shared::OutputType;
 using shared::sm100::Config;
 
 constexpr OperandLayout kMn = OperandLayout::kMnMajor;
+constexpr OperandLayout kK = OperandLayout::kKMajor;
+constexpr OperandLayout kRagged = OperandLayout::kKMajorRagged;
 
 constexpr Config small(OperandLayouts layouts) {
   return {.tile_n = 64, .stages = 3, .a = layouts.a, .b = layouts.b, .partial_columns = true};
 }
 
-constexpr std::array<Config, 4> kSpecials = {{
+constexpr std::array<Config, 7> kSpecials = {{
     {.tile_n = 192, .stages = 3, .partial_columns = true},
     {.tile_n = 128, .stages = 3, .cluster_m = 2, .a = kMn, .b = kMn, .partial_columns = true},
+    {.tile_n = 64, .stages = 3, .cluster_m = 2, .a = kK, .b = kK, .partial_columns = true},
+    {.tile_n = 128, .stages = 3, .cluster_m = 2, .a = kK, .b = kMn, .partial_columns = true},
+    {.tile_n = 64, .stages = 3, .cluster_m = 2, .a = kRagged, .b = kRagged, .partial_columns = true},
     {.tile_n = 64,
      .stages = 3,
      .input = InputType::kFp16,
