@@ -28,11 +28,11 @@ void check_tiling(Reasons& out, const Problem& p) {
   const Tiling& t = p.tiling;
   const std::string cluster =
       t.cluster_m == 0 ? "not given" : fmt::format("({}, {})", t.cluster_m, t.cluster_n);
-  refuse(
-      out, "cluster", "cluster_shape_mn",
-      fmt::format("{} with mma_tiler_mn ({}, {})", cluster, t.tile_m, t.tile_n),
-      "(1, 1) with M 128, (2, 1) with M 256 (an MN-major B: and N 128 or 256), or left to wgrad, on "
-      "SM 10.0");
+  refuse(out, "cluster", "cluster_shape_mn",
+         fmt::format("{} with mma_tiler_mn ({}, {})", cluster, t.tile_m, t.tile_n),
+         "(1, 1) with M 128, (2, 1) with M 256 (an MN-major B: and N 128 or 256), or left to "
+         "wgrad, on "
+         "SM 10.0");
 }
 
 /// Some configuration that the tiling arguments allow must fit.
