@@ -120,8 +120,8 @@ void Request::launch(const call::Operator& op) {
     call_.operands.stream = stream_handle(objects_.stream, call_.place, arguments_.a);
   }
   nb::object workspace;
-  if (call_.problem.workspace && op.workspace_bytes() > call_.operands.workspace_bytes)
-    workspace = give_workspace(op.workspace_bytes());
+  if (call_.problem.workspace && op.needed_workspace_bytes() > call_.operands.workspace_bytes)
+    workspace = give_workspace(op.needed_workspace_bytes());
   nb::object table;
   if (call_.place.kind == DeviceKind::kCuda && !arguments_.outputs.empty()) {
     table = device_table(call_);

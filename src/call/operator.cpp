@@ -42,6 +42,11 @@ const Executable& Operator::executable_for(const Problem& call) const {
   return others_.emplace(strides, prepared(contract_, strided_as(own, call))).first->second;
 }
 
+std::int64_t Operator::needed_workspace_bytes() const noexcept {
+  const std::int64_t bytes = executable_.workspace_bytes();  // at least 1
+  return bytes > 1 ? bytes : 0;
+}
+
 std::optional<DeviceFault> Operator::fault() const {
   if (auto seen = executable_.fault()) return seen;
   const std::lock_guard lock(mutex_);

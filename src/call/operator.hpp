@@ -31,8 +31,8 @@ class Operator {
   const Contract& contract() const noexcept { return contract_; }
   std::string_view backend() const noexcept { return executable_.backend(); }
   const std::string& plan() const noexcept { return executable_.plan(); }
-  /// Of a call whose contract has a workspace.
-  std::int64_t workspace_bytes() const noexcept { return executable_.workspace_bytes(); }
+  /// What a call has to bring whose contract has a workspace; 0: the plan has no use for one.
+  std::int64_t needed_workspace_bytes() const noexcept;
 
   /// The first fault in device data that a call met since the last clear_fault().
   std::optional<DeviceFault> fault() const;

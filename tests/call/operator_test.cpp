@@ -116,6 +116,17 @@ TEST(OperatorTest, RefusesInTheWordsOfTheCaller) {
       "sample_offsets must be int32");
 }
 
+// Else each call of a front end would take a byte from its allocator.
+TEST(OperatorTest, NeedsNoWorkspaceOfAPlanWithoutOne) {
+  Data data(37);
+  call::Call call = call::read_call(data.tensors(), {}, {});
+  call.problem.workspace = true;
+  const call::Operator kept(call::contract_of(call));
+  EXPECT_EQ(kept.needed_workspace_bytes(), 0);
+  kept.run(call);
+  EXPECT_TRUE(computed_right(data, call));
+}
+
 TEST(OperatorTest, ThreadsShareOneCache) {
   call::OperatorCache operators;
   std::vector<std::thread> threads;

@@ -19,6 +19,8 @@ constexpr SanitizerControl kControls[] = {
     {"racecheck", "threads_without_a_barrier"},
     {"racecheck", "copies_without_a_wait"},
     {"racecheck", "box_without_a_wait", kAny},
+    {"racecheck", "arrivals_of_lanes", "0"},
+    {"racecheck", "arrival_of_a_warp", kAny},
     {"synccheck", "barrier_in_a_branch"},
     {"synccheck", "barrier_not_initialised"},
     {"initcheck", "load_before_a_write"},
@@ -56,6 +58,21 @@ WGRAD_DEVICE void load(const TensorMap& map, i32 row) {
     barrier_arrive_expect(barrier(), kBytes);
     load_box<2>(tile(), map, barrier(), {{0, row, 0, 0, 0}});
   }
+}
+
+// Each warp reads what the other one stored, told by `arrivals` of its lanes.
+template <u32 arrivals>
+WGRAD_DEVICE void exchange(u64 out) {
+  if (thread_index() == 0) {
+    barrier_init(barrier(), arrivals * thread_count() / 32);
+    barrier_init_fence();
+  }
+  cta_sync();
+  store_shared_u32(own(), thread_index());
+  warp_sync();
+  if (lane_index() < arrivals) barrier_arrive(barrier());
+  barrier_wait(barrier(), 0);
+  write(out, load_shared_u32(others()));
 }
 
 #define KERNEL(name) \
@@ -107,6 +124,10 @@ KERNEL(box_without_a_wait) {
   write(out, load_shared_u32(others()));
   barrier_wait(barrier(), 0);
 }
+
+// Right: a warp's stores are before its arrival, by each lane's own or by __syncwarp.
+KERNEL(arrivals_of_lanes) { exchange<32>(out); }
+KERNEL(arrival_of_a_warp) { exchange<1>(out); }
 
 KERNEL(barrier_in_a_branch) {
   if (thread_index() < 48) __syncthreads();
