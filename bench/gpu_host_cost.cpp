@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "harness/cuda_device.hpp"
-#include "harness/instance.hpp"
+#include "harness/cases/instance.hpp"
+#include "harness/memory/cuda_device.hpp"
 #include "wgrad/executable.hpp"
 
 namespace {

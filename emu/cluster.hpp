@@ -10,14 +10,14 @@
 #include <unordered_map>
 #include <vector>
 
-#include "emu/clocks.hpp"
 #include "emu/fiber.hpp"
 #include "emu/machine.hpp"
+#include "emu/memory/tensor_map.hpp"
+#include "emu/order/clocks.hpp"
+#include "emu/order/shadow.hpp"
 #include "emu/random.hpp"
-#include "emu/shadow.hpp"
-#include "emu/tensor_map.hpp"
-#include "emu/tensor_memory.hpp"
-#include "emu/tensor_pipe.hpp"
+#include "emu/tensor/tensor_memory.hpp"
+#include "emu/tensor/tensor_pipe.hpp"
 
 namespace wgrad::emu {
 

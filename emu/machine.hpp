@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "emu/fault.hpp"
-#include "emu/global_memory.hpp"
+#include "emu/memory/global_memory.hpp"
 
 namespace wgrad::emu {
 

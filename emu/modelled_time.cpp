@@ -3,7 +3,7 @@
 #include <tuple>
 
 #include "emu/cluster.hpp"
-#include "emu/tensor_tile.hpp"
+#include "emu/tensor/tensor_tile.hpp"
 
 namespace wgrad::emu {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "harness/device.hpp"
+#include "harness/memory/device.hpp"
 #include "harness/workload.hpp"
 #include "wgrad/executable.hpp"
 

@@ -1,7 +1,7 @@
 #include "harness/place.hpp"
 
-#include "harness/cuda_device.hpp"
 #include "harness/gpu_by_name.hpp"
+#include "harness/memory/cuda_device.hpp"
 
 namespace wgrad::harness {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "harness/device.hpp"
+#include "harness/memory/device.hpp"
 #include "wgrad/device_spec.hpp"
 
 namespace wgrad::harness {

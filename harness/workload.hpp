@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "harness/device.hpp"
+#include "harness/memory/device.hpp"
 #include "wgrad/operands.hpp"
 #include "wgrad/problem.hpp"
 

@@ -4,8 +4,8 @@
 #include "jit/disk_cache.hpp"
 #include "jit/nvrtc.hpp"
 #include "jit/nvrtc_search.hpp"
-#include "launch/driver.hpp"
-#include "launch/runtime.hpp"
+#include "launch/driver/driver.hpp"
+#include "launch/driver/runtime.hpp"
 #include "wgrad/errors.hpp"
 #ifdef WGRAD_WITH_ONEDNN
 #include "cpu/library_version.hpp"

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "launch/driver_api.hpp"
+#include "launch/driver/driver_api.hpp"
 
 namespace wgrad::launch {
 

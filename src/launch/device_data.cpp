@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "launch/driver.hpp"
+#include "launch/driver/driver.hpp"
 #include "validate/data_rules.hpp"
 #include "wgrad/errors.hpp"
 #include "wgrad/support.hpp"

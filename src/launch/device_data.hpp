@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "launch/driver_api.hpp"
+#include "launch/driver/driver_api.hpp"
 #include "wgrad/operands.hpp"
 #include "wgrad/problem.hpp"
 

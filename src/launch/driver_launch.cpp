@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "kernels/family.hpp"
-#include "launch/current_context.hpp"
 #include "launch/device_data.hpp"
-#include "launch/driver.hpp"
+#include "launch/driver/current_context.hpp"
+#include "launch/driver/driver.hpp"
 #include "launch/image_launch.hpp"
 #include "wgrad/errors.hpp"
 #include "wgrad/support.hpp"

@@ -7,9 +7,9 @@
 #include <optional>
 
 #include "kernels/launch_image.hpp"
+#include "launch/driver/loaded_kernel.hpp"
+#include "launch/driver/runtime.hpp"
 #include "launch/fault_records.hpp"
-#include "launch/loaded_kernel.hpp"
-#include "launch/runtime.hpp"
 #include "launch/tensor_maps.hpp"
 #include "plan/plan.hpp"
 #include "wgrad/operands.hpp"

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "emu/tensor_map.hpp"
+#include "emu/memory/tensor_map.hpp"
 #include "kernels/family.hpp"
 #include "kernels/launch_image.hpp"
 #include "validate/operand_rules.hpp"

@@ -4,8 +4,8 @@
 
 #include <cstddef>
 
-#include "emu/global_memory.hpp"
 #include "emu/machine.hpp"
+#include "emu/memory/global_memory.hpp"
 #include "kernels/emulated.hpp"
 #include "kernels/launch_image.hpp"
 #include "plan/plan.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "launch/driver.hpp"
+#include "launch/driver/driver.hpp"
 #include "validate/fault_text.hpp"
 
 namespace wgrad::launch {

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <optional>
 
-#include "launch/driver_api.hpp"
+#include "launch/driver/driver_api.hpp"
 #include "wgrad/executable.hpp"
 #include "wgrad/shared/params.hpp"
 

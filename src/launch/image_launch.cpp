@@ -1,6 +1,6 @@
 #include "launch/image_launch.hpp"
 
-#include "launch/driver.hpp"
+#include "launch/driver/driver.hpp"
 
 namespace wgrad::launch {
 

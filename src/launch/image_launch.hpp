@@ -2,8 +2,8 @@
 #pragma once
 
 #include "kernels/launch_image.hpp"
-#include "launch/loaded_kernel.hpp"
-#include "launch/runtime.hpp"
+#include "launch/driver/loaded_kernel.hpp"
+#include "launch/driver/runtime.hpp"
 
 namespace wgrad::launch {
 

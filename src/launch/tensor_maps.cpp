@@ -5,7 +5,7 @@
 
 #include <span>
 
-#include "launch/driver.hpp"
+#include "launch/driver/driver.hpp"
 
 namespace wgrad::launch {
 namespace {

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "launch/driver_api.hpp"
+#include "launch/driver/driver_api.hpp"
 #include "wgrad/shared/tensor_map.hpp"
 
 namespace wgrad::launch {

@@ -7,9 +7,9 @@
 
 #include "core/environment.hpp"
 #include "jit/kernel_cache.hpp"
-#include "launch/current_context.hpp"
 #include "launch/device_data.hpp"
-#include "launch/driver.hpp"
+#include "launch/driver/current_context.hpp"
+#include "launch/driver/driver.hpp"
 #include "launch/image_launch.hpp"
 #include "quantize/rules.hpp"
 #include "scales/offsets.hpp"

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "launch/driver/loaded_kernel.hpp"
+#include "launch/driver/runtime.hpp"
 #include "launch/fault_records.hpp"
-#include "launch/loaded_kernel.hpp"
-#include "launch/runtime.hpp"
 #include "quantize/images.hpp"
 #include "wgrad/device_quantize.hpp"
 

@@ -7,8 +7,8 @@
 #include <limits>
 #include <thread>
 
-#include "harness/instance.hpp"
-#include "harness/logical.hpp"
+#include "harness/cases/instance.hpp"
+#include "harness/cases/logical.hpp"
 #include "scales/codec.hpp"
 #include "support/check.hpp"
 #include "support/random_case.hpp"

@@ -12,7 +12,7 @@
 
 #include "cpu/elements/encodings.hpp"
 #include "cpu/grouped_matmul.hpp"
-#include "harness/instance.hpp"
+#include "harness/cases/instance.hpp"
 #include "support/check.hpp"
 
 namespace wgrad::cpu {

@@ -6,7 +6,7 @@
 
 #include "kernels/sm90/emulated_kernels.hpp"
 #include "support/check.hpp"
-#include "support/emulated_device.hpp"
+#include "support/planned/emulated_device.hpp"
 #include "support/random_case.hpp"
 #include "support/refusal.hpp"
 #include "support/sentences.hpp"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "emu/kernel_case.hpp"
-#include "harness/instance.hpp"
+#include "harness/cases/instance.hpp"
 #include "support/harness.hpp"
 
 namespace wgrad::test {

@@ -20,9 +20,9 @@
 #include "harness/random.hpp"
 #include "kernels/sm100/source.hpp"
 #include "kernels/sm90/source.hpp"
-#include "support/covering_configs.hpp"
 #include "support/harness.hpp"
-#include "support/planned_configs.hpp"
+#include "support/planned/covering_configs.hpp"
+#include "support/planned/planned_configs.hpp"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include "backends/cuda_backend.hpp"
 #include "emu/bit_program.hpp"
 #include "emu/kernel_configs.hpp"
-#include "harness/cuda_device.hpp"
+#include "harness/memory/cuda_device.hpp"
 #include "kernels/family.hpp"
 #include "kernels/sm90/config.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "emu/half.hpp"
+#include "emu/arithmetic/half.hpp"
 #include "scales/codec.hpp"
 
 namespace wgrad::device {

@@ -7,7 +7,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "harness/logical.hpp"
+#include "harness/cases/logical.hpp"
 #include "harness/random.hpp"
 #include "scales/codec.hpp"
 #include "wgrad/scale_layout.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/case.hpp"
+#include "harness/cases/case.hpp"
 #include "support/harness.hpp"
 #include "wgrad/sm90/config.hpp"
 

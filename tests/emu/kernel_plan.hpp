@@ -9,7 +9,7 @@
 #include "emu/kernel_case.hpp"
 #include "kernels/family.hpp"
 #include "kernels/sm90/config.hpp"
-#include "support/emulated_device.hpp"
+#include "support/planned/emulated_device.hpp"
 #include "wgrad/shared/trace.hpp"
 
 namespace wgrad::test {

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "emu/cluster.hpp"
-#include "support/planned_configs.hpp"
+#include "support/planned/planned_configs.hpp"
 #include "wgrad/sm90/smem.hpp"
 
 namespace wgrad::test {

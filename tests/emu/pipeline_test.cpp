@@ -6,9 +6,9 @@
 #include <regex>
 #include <vector>
 
-#include "emu/half.hpp"
+#include "emu/arithmetic/half.hpp"
 #include "emu/machine.hpp"
-#include "emu/tensor_map.hpp"
+#include "emu/memory/tensor_map.hpp"
 #include "wgrad/arch/arch.cuh"
 
 namespace wgrad::emu {

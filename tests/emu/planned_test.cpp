@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "emu/kernel_list.hpp"
-#include "support/covering_configs.hpp"
-#include "support/planned_configs.hpp"
+#include "support/planned/covering_configs.hpp"
+#include "support/planned/planned_configs.hpp"
 
 namespace wgrad::test {
 namespace {

@@ -6,7 +6,7 @@ usage: random_kernels.py --seed S [--count 30] | --covering 3
 
 --seed: draws that many configurations of all; the same seed draws the same ones, problems and schedules. `commit`: a
 seed of the checkout's commit, or of the kernel's and the planner's text where that is not known.
---covering: takes those in which every two, or three, choices meet (tests/support/covering_configs.hpp).
+--covering: takes those in which every two, or three, choices meet (tests/support/planned/covering_configs.hpp).
 --build: a build folder with the targets emu_fuzz (emu_sm100_fuzz) and emu_configs. --problems: of all kernels together.
 --jobs: kernels compiled and fuzzed at once.
 --work: where sources and programs are kept; otherwise only those of a run that found something wrong are.

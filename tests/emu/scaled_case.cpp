@@ -6,15 +6,15 @@
 #include <cmath>
 #include <cstring>
 
-#include "harness/instance.hpp"
+#include "harness/cases/instance.hpp"
 #include "harness/random.hpp"
 #include "kernels/family.hpp"
 #include "kernels/sm90_scaled/config.hpp"
 #include "launch/emulated_launch.hpp"
 #include "scales/codec.hpp"
 #include "support/check.hpp"
-#include "support/emulated_device.hpp"
 #include "support/harness.hpp"
+#include "support/planned/emulated_device.hpp"
 #include "wgrad/scale_layout.hpp"
 
 namespace wgrad::test {

@@ -1,7 +1,7 @@
 // The sums of block-scaled multiplications, where rounding shows: cut after 25 places (bytes) and
 // 35 (packed FP4), after scale factors; special values. The rules are those of models fitted to a
 // B200 (emu/README.md); the figures here are worked out by hand from them.
-#include "emu/scaled_multiply.hpp"
+#include "emu/arithmetic/scaled_multiply.hpp"
 
 #include <gtest/gtest.h>
 

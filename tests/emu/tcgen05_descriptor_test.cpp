@@ -6,8 +6,8 @@
 #include <string>
 
 #include "emu/fault.hpp"
-#include "emu/instruction_descriptor.hpp"
-#include "emu/matrix_descriptor.hpp"
+#include "emu/tensor/instruction_descriptor.hpp"
+#include "emu/tensor/matrix_descriptor.hpp"
 #include "wgrad/shared/instruction_descriptor.hpp"
 #include "wgrad/shared/matrix_descriptor.hpp"
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "emu/half.hpp"
+#include "emu/arithmetic/half.hpp"
 #include "emu/machine.hpp"
-#include "emu/tensor_map.hpp"
+#include "emu/memory/tensor_map.hpp"
 #include "wgrad/arch/arch.cuh"
 #include "wgrad/shared/instruction_descriptor.hpp"
 #include "wgrad/shared/matrix_descriptor.hpp"

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "emu/half.hpp"
-#include "emu/multiply.hpp"
+#include "emu/arithmetic/half.hpp"
+#include "emu/arithmetic/multiply.hpp"
 #include "emu/wgmma_samples.hpp"
 
 namespace wgrad::emu {

@@ -1,9 +1,9 @@
-#include "emu/tensor_map.hpp"
+#include "emu/memory/tensor_map.hpp"
 
 #include <gtest/gtest.h>
 
 #include "emu/fault.hpp"
-#include "emu/matrix_descriptor.hpp"
+#include "emu/tensor/matrix_descriptor.hpp"
 #include "wgrad/shared/schedule.hpp"
 #include "wgrad/sm90/config.hpp"
 

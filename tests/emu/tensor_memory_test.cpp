@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "emu/lab.hpp"
-#include "emu/tensor_map.hpp"
+#include "emu/memory/tensor_map.hpp"
 #include "wgrad/arch/arch.cuh"
 #include "wgrad/shared/instruction_descriptor.hpp"
 #include "wgrad/shared/matrix_descriptor.hpp"

@@ -7,7 +7,7 @@
 
 #include "kernels/sm90/emulated_kernels.hpp"
 #include "support/check.hpp"
-#include "support/emulated_device.hpp"
+#include "support/planned/emulated_device.hpp"
 #include "support/refusal.hpp"
 #include "wgrad/errors.hpp"
 #include "wgrad/executable.hpp"

@@ -9,7 +9,7 @@
 
 #include "emu/kernel_plan.hpp"
 #include "emu/trace_check.hpp"
-#include "harness/instance.hpp"
+#include "harness/cases/instance.hpp"
 #include "launch/emulated_launch.hpp"
 
 namespace wgrad::test {

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "emu/half.hpp"
+#include "emu/arithmetic/half.hpp"
 #include "emu/machine.hpp"
 #include "wgrad/arch/arch.cuh"
 

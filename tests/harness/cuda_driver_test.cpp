@@ -1,4 +1,4 @@
-#include "harness/cuda_driver.hpp"
+#include "harness/memory/cuda_driver.hpp"
 
 #include <gtest/gtest.h>
 

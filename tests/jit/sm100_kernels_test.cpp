@@ -14,8 +14,8 @@
 #include "jit/resource_usage.hpp"
 #include "kernels/sm100/config.hpp"
 #include "kernels/sm100/source.hpp"
-#include "support/covering_configs.hpp"
-#include "support/planned_configs.hpp"
+#include "support/planned/covering_configs.hpp"
+#include "support/planned/planned_configs.hpp"
 #include "wgrad/sm100/smem.hpp"
 
 namespace wgrad::jit {

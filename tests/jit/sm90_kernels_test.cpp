@@ -16,8 +16,8 @@
 #include "jit/resource_usage.hpp"
 #include "kernels/sm90/config.hpp"
 #include "kernels/sm90/source.hpp"
-#include "support/covering_configs.hpp"
-#include "support/planned_configs.hpp"
+#include "support/planned/covering_configs.hpp"
+#include "support/planned/planned_configs.hpp"
 #include "wgrad/sm90/smem.hpp"
 
 namespace wgrad::jit {

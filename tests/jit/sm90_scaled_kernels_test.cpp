@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "harness/case.hpp"
+#include "harness/cases/case.hpp"
 #include "jit/nvrtc_fixture.hpp"
 #include "jit/resource_usage.hpp"
 #include "kernels/sm90_scaled/config.hpp"

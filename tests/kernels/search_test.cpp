@@ -10,7 +10,7 @@
 
 #include "kernels/family.hpp"
 #include "plan/hopper.hpp"
-#include "support/emulated_device.hpp"
+#include "support/planned/emulated_device.hpp"
 #include "support/sentences.hpp"
 
 namespace wgrad::kernels {

@@ -1,13 +1,13 @@
 // Our declarations of the driver against cuda.h, where a toolkit is installed; and how opening one
 // fails.
-#include "launch/driver_api.hpp"
+#include "launch/driver/driver_api.hpp"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "launch/driver.hpp"
-#include "support/cuda_calls.hpp"
+#include "launch/driver/driver.hpp"
+#include "support/driver/cuda_calls.hpp"
 #include "wgrad/errors.hpp"
 
 namespace wgrad::launch {

@@ -11,7 +11,7 @@
 #include "kernels/search.hpp"
 #include "kernels/sm90/config.hpp"
 #include "plan/hopper.hpp"
-#include "support/fake_driver.hpp"
+#include "support/driver/fake_driver.hpp"
 #include "support/refusal.hpp"
 #include "wgrad/errors.hpp"
 

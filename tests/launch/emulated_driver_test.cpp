@@ -1,5 +1,5 @@
-// Launches through the driver's path on a CPU (support/emulated_driver.hpp), and calls of one
-// operator that differ in one field.
+// Launches through the driver's path on a CPU (support/driver/emulated_driver.hpp), and calls of
+// one operator that differ in one field.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,11 +7,11 @@
 #include <set>
 #include <tuple>
 
-#include "harness/instance.hpp"
+#include "harness/cases/instance.hpp"
 #include "kernels/search.hpp"
 #include "support/check.hpp"
-#include "support/emulated_device.hpp"
-#include "support/emulated_driver.hpp"
+#include "support/driver/emulated_driver.hpp"
+#include "support/planned/emulated_device.hpp"
 
 namespace wgrad::launch {
 namespace {

@@ -8,9 +8,9 @@
 #include <thread>
 #include <vector>
 
-#include "harness/cuda_device.hpp"
+#include "harness/memory/cuda_device.hpp"
 #include "support/check.hpp"
-#include "support/cuda_stream.hpp"
+#include "support/driver/cuda_stream.hpp"
 #include "wgrad/device_spec.hpp"
 #include "wgrad/errors.hpp"
 #include "wgrad/executable.hpp"

@@ -1,10 +1,10 @@
-#include "launch/runtime.hpp"
+#include "launch/driver/runtime.hpp"
 
 #include <gtest/gtest.h>
 
-#include "launch/current_context.hpp"
-#include "launch/loaded_kernel.hpp"
-#include "support/fake_driver.hpp"
+#include "launch/driver/current_context.hpp"
+#include "launch/driver/loaded_kernel.hpp"
+#include "support/driver/fake_driver.hpp"
 #include "wgrad/errors.hpp"
 
 namespace wgrad::launch {

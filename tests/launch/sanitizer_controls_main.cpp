@@ -13,11 +13,11 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/cuda_device.hpp"
+#include "harness/memory/cuda_device.hpp"
 #include "jit/device_headers.hpp"
 #include "jit/nvrtc.hpp"
-#include "launch/current_context.hpp"
-#include "launch/driver.hpp"
+#include "launch/driver/current_context.hpp"
+#include "launch/driver/driver.hpp"
 #include "launch/sanitizer_kernels.hpp"
 #include "launch/tensor_maps.hpp"
 #include "support/harness.hpp"

@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "support/fake_driver.hpp"
+#include "support/driver/fake_driver.hpp"
 #include "wgrad/errors.hpp"
 #include "wgrad/sm90/config.hpp"
 

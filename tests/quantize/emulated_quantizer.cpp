@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "emu/global_memory.hpp"
 #include "emu/machine.hpp"
+#include "emu/memory/global_memory.hpp"
 #include "quantize/emulated_kernels.hpp"
 
 namespace wgrad::quantize {

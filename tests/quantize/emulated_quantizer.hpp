@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "quantize/device_quantizer.hpp"
-#include "support/fake_driver.hpp"
+#include "support/driver/fake_driver.hpp"
 
 namespace wgrad::quantize {
 

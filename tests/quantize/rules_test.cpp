@@ -7,7 +7,7 @@
 #include <string>
 
 #include "quantize/device_quantizer.hpp"
-#include "support/fake_driver.hpp"
+#include "support/driver/fake_driver.hpp"
 #include "support/refusal.hpp"
 #include "wgrad/errors.hpp"
 

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/case.hpp"
-#include "harness/instance.hpp"
+#include "harness/cases/case.hpp"
+#include "harness/cases/instance.hpp"
 #include "support/harness.hpp"
 #include "support/targets.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "harness/case.hpp"
+#include "harness/cases/case.hpp"
 #include "support/harness.hpp"
 
 namespace wgrad::test {

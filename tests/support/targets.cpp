@@ -4,13 +4,13 @@
 #include <utility>
 
 #include "backends/backend.hpp"
-#include "harness/case.hpp"
-#include "harness/cuda_device.hpp"
-#include "support/emulated_device.hpp"
+#include "harness/cases/case.hpp"
+#include "harness/memory/cuda_device.hpp"
+#include "support/planned/emulated_device.hpp"
 #include "support/settings.hpp"
 #include "wgrad/executable.hpp"
 #ifdef WGRAD_TEST_HAS_EMU
-#include "support/emulated_driver.hpp"
+#include "support/driver/emulated_driver.hpp"
 #endif
 
 namespace wgrad::test {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/device.hpp"
+#include "harness/memory/device.hpp"
 #include "support/harness.hpp"
 #include "wgrad/device_spec.hpp"
 #include "wgrad/operands.hpp"

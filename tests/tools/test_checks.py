@@ -37,9 +37,9 @@ def test_the_import_rule_accepts_a_good_tree(tree):
 
 @pytest.mark.parametrize("path, include, words", [
     ("src/core/log.cpp", '"plan/plan.hpp"', "src/core may not include src/plan"),
-    ("src/cpu/tile.cpp", '"launch/driver.hpp"', "src/cpu may not include src/launch"),
+    ("src/cpu/tile.cpp", '"launch/driver/driver.hpp"', "src/cpu may not include src/launch"),
     ("src/plan/plan.cpp", '"jit/nvrtc.hpp"', "src/plan may not include src/jit"),
-    ("src/launch/driver.cpp", "<cuda.h>", "no CUDA header"),
+    ("src/launch/driver/driver.cpp", "<cuda.h>", "no CUDA header"),
     ("src/jit/nvrtc.cpp", "<nvrtc.h>", "no CUDA header"),
     ("src/plan/plan.cpp", '"wgrad/sm90/wgrad_sm90.cuh"', "the host sees .hpp files outside wgrad/arch/ only"),
     ("src/api/run.cpp", "<torch/extension.h>", "no torch, JAX or Python header"),
@@ -47,7 +47,7 @@ def test_the_import_rule_accepts_a_good_tree(tree):
     ("include/wgrad/run.hpp", "<cuda.h>", "nothing foreign"),
     ("include/wgrad/run.hpp", '"core/log.hpp"', "public headers include public headers"),
     ("device/wgrad/common/tile.cuh", "<cuda_runtime.h>", "device/ includes only device/"),
-    ("src/launch/driver.cpp", '"emu/machine.hpp"', "only emulated* in src/launch and src/kernels sees emu/"),
+    ("src/launch/driver/driver.cpp", '"emu/machine.hpp"', "only emulated* in src/launch and src/kernels sees emu/"),
     ("src/backends/emu_backend.cpp", '"emu/machine.hpp"', "only emulated* in src/launch"),
     ("src/api/precompile.cpp", '"kernels/sm90/config.hpp"', "a kernel family's folder is for families"),
     ("src/kernels/search.cpp", '"kernels/sm90/config.hpp"', "a kernel family's folder is for families"),

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "emu/shared_regions.hpp"
+#include "emu/memory/shared_regions.hpp"
 #include "kernels/sm100/config.hpp"
 #include "kernels/sm100/emulated_kernels.hpp"
 #include "wgrad/sm100/smem.hpp"

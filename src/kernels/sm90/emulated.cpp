@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <map>
 
-#include "emu/shared_regions.hpp"
+#include "emu/memory/shared_regions.hpp"
 #include "kernels/sm90/config.hpp"
 #include "kernels/sm90/emulated_kernels.hpp"
 #include "wgrad/shared/trace.hpp"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "emu/shared_regions.hpp"
+#include "emu/memory/shared_regions.hpp"
 #include "kernels/sm90_scaled/config.hpp"
 #include "kernels/sm90_scaled/emulated_kernels.hpp"
 #include "wgrad/sm90_scaled/smem.hpp"

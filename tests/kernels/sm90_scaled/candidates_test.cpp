@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "harness/case.hpp"
+#include "harness/cases/case.hpp"
 #include "kernels/family.hpp"
 #include "kernels/search.hpp"
 #include "kernels/sm90_scaled/config.hpp"
