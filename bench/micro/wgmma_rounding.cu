@@ -1,6 +1,6 @@
 // What does a wgmma m64n8k16 (bf16, fp16, FP32 accumulators) compute, bit by bit? Runs the samples
-// of tests/emu/wgmma_samples.hpp and writes the results; the emulator's arithmetic is judged by
-// them. Also prints whether a chain of wgmmas keeps more than FP32 between its links.
+// of tests/emu/machine/wgmma_samples.hpp and writes the results; they judge the emulator's
+// arithmetic. Also prints whether a chain of wgmmas keeps more than FP32 between its links.
 //   nvcc -O2 -std=c++17 -gencode arch=compute_90a,code=sm_90a -I tests
 //     bench/micro/wgmma_rounding.cu -o wgmma_rounding
 //   ./wgmma_rounding FOLDER
@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "emu/wgmma_samples.hpp"
+#include "emu/machine/wgmma_samples.hpp"
 
 #define CK(x)                                                   \
   do {                                                          \

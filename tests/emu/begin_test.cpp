@@ -9,9 +9,9 @@
 #include <iterator>
 #include <utility>
 
-#include "emu/bit_cases.hpp"
-#include "emu/kernel_case.hpp"
-#include "emu/kernel_plan.hpp"
+#include "emu/bits/bit_cases.hpp"
+#include "emu/fuzz/kernel_case.hpp"
+#include "emu/fuzz/kernel_plan.hpp"
 #include "harness/random.hpp"
 #include "launch/emulated_launch.hpp"
 #include "support/harness.hpp"

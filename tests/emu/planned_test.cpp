@@ -5,7 +5,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "emu/kernel_list.hpp"
+#include "emu/kernels/kernel_list.hpp"
 #include "support/planned/covering_configs.hpp"
 #include "support/planned/planned_configs.hpp"
 

@@ -11,8 +11,8 @@
 #include <set>
 #include <utility>
 
-#include "emu/bit_cases.hpp"
-#include "emu/kernel_plan.hpp"
+#include "emu/bits/bit_cases.hpp"
+#include "emu/fuzz/kernel_plan.hpp"
 #include "launch/emulated_launch.hpp"
 #include "support/check.hpp"
 
