@@ -112,7 +112,7 @@ class EmuBackend final : public Backend {
   std::unique_ptr<const Kernel> build(const Problem& problem, const plan::Plan& plan,
                                       const DeviceSpec&,
                                       const PrepareOptions& options) const override {
-    const auto kernel = plan.family->emulated->kernel(plan);
+    const auto kernel = plan.family->emulated()->kernel(plan);
     if (kernel == nullptr) throw RuntimeError("wgrad: the emulator has no kernel of this plan");
     return std::make_unique<const EmulatedKernel>(kernel, problem, plan,
                                                   options.validate_device_data);

@@ -6,12 +6,10 @@
 #include <vector>
 
 #include "emu/machine.hpp"
+#include "kernels/emulated_kernel.hpp"
 #include "plan/plan.hpp"
 
 namespace wgrad::kernels {
-
-/// What every thread of a launch runs; `parameters` as the image has them.
-using EmulatedKernel = void (*)(const void* parameters);
 
 struct EmulatedFamily {
   /// The kernel compiled for the plan's configuration; null: there is none.

@@ -44,6 +44,23 @@ constexpr Config with_few_outputs(Config c, std::size_t i) {
   return c;
 }
 
+/// fp16 operands into an fp16 output.
+template <typename Config>
+constexpr Config overwriting_fp16(Config c) {
+  c.input = shared::InputType::kFp16;
+  c.output = shared::OutputType::kFp16;
+  return c;
+}
+
+/// fp16 operands into an FP32 output that accumulates.
+template <typename Config>
+constexpr Config accumulating_fp16(Config c) {
+  c.input = shared::InputType::kFp16;
+  c.output = shared::OutputType::kFp32;
+  c.accumulate = true;
+  return c;
+}
+
 /// `small(layouts)` with every output for token-major operands and a few for the other layouts,
 /// then `specials`.
 template <typename Config, std::size_t kSpecials>

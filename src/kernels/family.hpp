@@ -74,7 +74,7 @@ struct KernelFamily {
   /// Of a traced plan; `workspace` holds at least workspace_bytes(plan).
   Timeline (*read_trace)(const plan::Plan& plan, std::span<const std::byte> workspace) = nullptr;
   /// Its kernels on the emulated machine; null: this build has none.
-  const EmulatedFamily* emulated = nullptr;
+  const EmulatedFamily* (*emulated)() = nullptr;
 };
 
 /// All families, in the order of families.inc.

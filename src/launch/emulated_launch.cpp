@@ -106,12 +106,12 @@ emu::Outcome launch_emulated(kernels::EmulatedKernel kernel, const Problem& prob
   memory.add("fault record", &fault, sizeof fault, emu::Permission::kReadWrite);
   memory.add("claims", &claims, sizeof claims, emu::Permission::kReadWrite);
   emu::Launch launch = machine_launch(kernel, image);
-  launch.regions = plan.family->emulated->shared_regions(plan);
+  launch.regions = plan.family->emulated()->shared_regions(plan);
   // Room for all launches at once: the next one begins as early as it is let.
   launch.resident_ctas = image.grid * static_cast<std::uint32_t>(settings.launches);
   const std::vector<emu::Launch> stream(settings.launches, launch);
   emu::Outcome outcome = emu::run(stream, memory, settings.adversary);
-  plan.family->emulated->record_engines(plan, outcome.spans, operands.workspace);
+  plan.family->emulated()->record_engines(plan, outcome.spans, operands.workspace);
   if (!outcome.fault && (claims.claimed != 0 || claims.left != 0)) {
     outcome.fault = {emu::FaultKind::kIllegal, "the claim counters are left uncleared", ""};
   }

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "kernels/sm90/emulated_kernels.hpp"
+#include "kernels/sm90/emulated/kernels.hpp"
 #include "support/check.hpp"
 #include "support/planned/emulated_device.hpp"
 #include "support/random_case.hpp"

@@ -1,7 +1,7 @@
 // F106: where an expert's tokens begin, and so how many the experts before it have, changes no bit
 // of its result; nor does the major in which they are stored.
 // Device code has its own OutputMode: before the public one.
-#include "kernels/sm90/emulated_table.hpp"
+#include "kernels/sm90/emulated/table.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

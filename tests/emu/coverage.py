@@ -11,7 +11,7 @@ import re
 import subprocess
 import sys
 
-UNITS = ["kernel_list.cpp", "emulated_kernels.cpp", "emulated_traced_kernels.cpp"]
+UNITS = ["kernels/kernel_list.cpp", "sm90/emulated/kernels.cpp", "sm90/emulated/traced_kernels.cpp"]
 ROOMS = re.compile(r"device/wgrad/(common|sm90|shared)/.*")
 
 

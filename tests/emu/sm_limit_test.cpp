@@ -2,7 +2,7 @@
 // whole clusters, as many as find room, and right. (Sm90Plan.LaunchesWholeClustersUnderEverySmLimit
 // goes through every limit of a plan.)
 // Device code has its own OutputMode: before the public one.
-#include "kernels/sm90/emulated_table.hpp"
+#include "kernels/sm90/emulated/table.hpp"
 
 #include <gtest/gtest.h>
 

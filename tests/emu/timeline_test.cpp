@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "kernels/sm90/emulated_kernels.hpp"
+#include "kernels/sm90/emulated/kernels.hpp"
 #include "support/check.hpp"
 #include "support/planned/emulated_device.hpp"
 #include "support/refusal.hpp"

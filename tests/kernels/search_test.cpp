@@ -83,7 +83,7 @@ TEST(Search, AFamilysLimitsAreTheSearchs) {
 TEST(Search, AnEmulatedGpuOffersCompiledKernelsAlone) {
   const auto found = plans("emu", plain(), test::emulated_sm90());
   for (const plan::Plan& plan : found) {
-    ASSERT_NE(plan.family->emulated, nullptr);
+    ASSERT_NE(plan.family->emulated(), nullptr);
   }
   EXPECT_LT(found.size(), plans("cuda", plain(), hopper()).size());
 }

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "kernels/sm100/emulated_kernels.hpp"
+#include "kernels/sm100/emulated/kernels.hpp"
 #include "kernels/sm90/config.hpp"
 #include "wgrad/sm100/smem.hpp"
 

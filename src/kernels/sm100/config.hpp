@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/sm100/emulated_kernel.hpp"
+#include "kernels/sm100/emulated/kernels.hpp"
 #include "wgrad/device_spec.hpp"
 #include "wgrad/problem.hpp"
 #include "wgrad/sm100/config.hpp"

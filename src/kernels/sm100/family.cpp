@@ -3,13 +3,11 @@
 #include <array>
 
 #include "kernels/sm100/candidates.hpp"
+#include "kernels/sm100/emulated/family.hpp"
 #include "kernels/sm100/image.hpp"
 #include "kernels/sm100/limits.hpp"
 #include "kernels/sm100/source.hpp"
 #include "wgrad/errors.hpp"
-#ifdef WGRAD_WITH_EMU
-#include "kernels/sm100/emulated.hpp"
-#endif
 
 namespace wgrad::kernels::sm100 {
 namespace {
@@ -26,12 +24,6 @@ plan::Plan traced(const Problem&, const plan::Plan&, const DeviceSpec&) {
   throw RuntimeError("wgrad: the device is SM 10.0; a traced run needs SM 9.0");
 }
 
-#ifdef WGRAD_WITH_EMU
-constexpr const EmulatedFamily* kOnTheEmulator = &kEmulated;
-#else
-constexpr const EmulatedFamily* kOnTheEmulator = nullptr;
-#endif
-
 }  // namespace
 
 extern const KernelFamily kFamily;
@@ -45,6 +37,6 @@ const KernelFamily kFamily = {.name = "sm100",
                               .check_operands = check_operands,
                               .image = image,
                               .traced = traced,
-                              .emulated = kOnTheEmulator};
+                              .emulated = emulated};
 
 }  // namespace wgrad::kernels::sm100

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "kernels/sm100/config.hpp"
-#include "kernels/sm100/emulated_kernels.hpp"
+#include "kernels/sm100/emulated/kernels.hpp"
 #include "kernels/sm90/config.hpp"
 #include "kernels/sm90/limits.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "kernels/sm90/emulated_kernels.hpp"
+#include "kernels/sm90/emulated/kernels.hpp"
 #include "wgrad/scale_layout.hpp"
 #include "wgrad/shared/tensor_map.hpp"
 #include "wgrad/shared/token_split.hpp"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/sm90/emulated_kernel.hpp"
+#include "kernels/sm90/emulated/kernels.hpp"
 #include "plan/plan.hpp"
 #include "wgrad/device_spec.hpp"
 #include "wgrad/problem.hpp"

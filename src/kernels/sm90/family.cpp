@@ -4,14 +4,12 @@
 
 #include "kernels/sm90/candidates.hpp"
 #include "kernels/sm90/config.hpp"
+#include "kernels/sm90/emulated/family.hpp"
 #include "kernels/sm90/image.hpp"
 #include "kernels/sm90/limits.hpp"
 #include "kernels/sm90/source.hpp"
 #include "kernels/sm90/timeline.hpp"
 #include "kernels/sm90/traced.hpp"
-#ifdef WGRAD_WITH_EMU
-#include "kernels/sm90/emulated.hpp"
-#endif
 
 namespace wgrad::kernels::sm90 {
 namespace {
@@ -21,12 +19,6 @@ constexpr std::array kArchitectures = {Architecture{90, "Hopper"}};
 bool takes(const Problem& problem) {
   return !problem.scales;
 }
-
-#ifdef WGRAD_WITH_EMU
-constexpr const EmulatedFamily* kOnTheEmulator = &kEmulated;
-#else
-constexpr const EmulatedFamily* kOnTheEmulator = nullptr;
-#endif
 
 }  // namespace
 
@@ -41,6 +33,6 @@ const KernelFamily kFamily = {.name = "sm90",
                               .image = image,
                               .traced = traced,
                               .read_trace = timeline,
-                              .emulated = kOnTheEmulator};
+                              .emulated = emulated};
 
 }  // namespace wgrad::kernels::sm90

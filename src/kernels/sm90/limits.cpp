@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "kernels/sm90/config.hpp"
-#include "kernels/sm90/emulated_kernels.hpp"
+#include "kernels/sm90/emulated/kernels.hpp"
 #include "kernels/sm90/image.hpp"
 
 namespace wgrad::kernels::sm90 {

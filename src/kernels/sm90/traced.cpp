@@ -7,7 +7,7 @@
 #include "kernels/search.hpp"
 #include "kernels/sm90/config.hpp"
 #include "kernels/sm90/cost.hpp"
-#include "kernels/sm90/emulated_kernels.hpp"
+#include "kernels/sm90/emulated/kernels.hpp"
 #include "wgrad/errors.hpp"
 #include "wgrad/shared/trace.hpp"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "kernels/sm90/config.hpp"
-#include "kernels/sm90_scaled/emulated_kernels.hpp"
+#include "kernels/sm90_scaled/emulated/kernels.hpp"
 #include "wgrad/shared/schedule.hpp"
 #include "wgrad/sm90_scaled/smem.hpp"
 

@@ -3,13 +3,11 @@
 #include <array>
 
 #include "kernels/sm90_scaled/candidates.hpp"
+#include "kernels/sm90_scaled/emulated/family.hpp"
 #include "kernels/sm90_scaled/image.hpp"
 #include "kernels/sm90_scaled/limits.hpp"
 #include "kernels/sm90_scaled/source.hpp"
 #include "wgrad/errors.hpp"
-#ifdef WGRAD_WITH_EMU
-#include "kernels/sm90_scaled/emulated.hpp"
-#endif
 
 namespace wgrad::kernels::sm90_scaled {
 namespace {
@@ -24,12 +22,6 @@ plan::Plan traced(const Problem&, const plan::Plan&, const DeviceSpec&) {
   throw RuntimeError("wgrad: the problem is block-scaled; a traced run needs 16-bit operands");
 }
 
-#ifdef WGRAD_WITH_EMU
-constexpr const EmulatedFamily* kOnTheEmulator = &kEmulated;
-#else
-constexpr const EmulatedFamily* kOnTheEmulator = nullptr;
-#endif
-
 }  // namespace
 
 extern const KernelFamily kFamily;
@@ -42,6 +34,6 @@ const KernelFamily kFamily = {.name = "sm90_scaled",
                               .check_operands = check_operands,
                               .image = image,
                               .traced = traced,
-                              .emulated = kOnTheEmulator};
+                              .emulated = emulated};
 
 }  // namespace wgrad::kernels::sm90_scaled

@@ -9,7 +9,7 @@
 #include "kernels/sm90/config.hpp"
 #include "kernels/sm90/limits.hpp"
 #include "kernels/sm90_scaled/config.hpp"
-#include "kernels/sm90_scaled/emulated_kernels.hpp"
+#include "kernels/sm90_scaled/emulated/kernels.hpp"
 #include "validate/operand_rules.hpp"
 
 namespace wgrad::kernels::sm90_scaled {

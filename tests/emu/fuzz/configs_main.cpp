@@ -71,7 +71,7 @@ void write_sources(const AnyConfigs& configs, const std::string& folder) {
 
 constexpr const char* kPartHead =
     "#include <iterator>\n#include <utility>\n#include <vector>\n\n"
-    "#include \"kernels/sm90/emulated_table.hpp\"\n\n"
+    "#include \"kernels/sm90/emulated/table.hpp\"\n\n"
     "namespace wgrad::test {{\n\nstd::vector<kernels::sm90::CompiledKernel> planned_part_{0}();\n\n"
     "namespace {{\n\nusing namespace wgrad::shared;\n\nconstexpr Config kConfigs[] = {{\n";
 constexpr const char* kPartTail =

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/sm90_scaled/emulated_kernels.hpp"
+#include "kernels/sm90_scaled/emulated/kernels.hpp"
 
 namespace wgrad::test {
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "emu/kernels/kernel_configs.hpp"
-#include "kernels/sm90/emulated_table.hpp"
+#include "kernels/sm90/emulated/table.hpp"
 
 namespace wgrad::test {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "kernels/sm90/emulated_kernel.hpp"
+#include "kernels/sm90/emulated/kernels.hpp"
 
 namespace wgrad::test {
 

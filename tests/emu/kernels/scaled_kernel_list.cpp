@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "emu/fuzz/scaled_case.hpp"
-#include "kernels/sm90_scaled/emulated_configs.hpp"
+#include "kernels/sm90_scaled/emulated/configs.hpp"
 #include "wgrad/sm90_scaled/wgrad_sm90_scaled.cuh"
 
 namespace wgrad::test {

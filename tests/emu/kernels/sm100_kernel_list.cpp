@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "emu/kernels/sm100_kernel_configs.hpp"
-#include "kernels/sm100/emulated_table.hpp"
+#include "kernels/sm100/emulated/table.hpp"
 
 namespace wgrad::test {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "kernels/sm100/emulated_kernel.hpp"
+#include "kernels/sm100/emulated/kernels.hpp"
 
 namespace wgrad::test {
 

@@ -91,8 +91,8 @@ void EmulatedDriver::run(const launch::RecordedLaunch& recorded) {
   memory.add("fault record", reinterpret_cast<const void*>(address_at(image, image.fault_at)),
              sizeof(shared::FaultRecord), emu::Permission::kReadWrite);
   memory.add("claims", &claims, sizeof claims, emu::Permission::kReadWrite);
-  emu::Launch machine = launch::machine_launch(plan_.family->emulated->kernel(plan_), image);
-  machine.regions = plan_.family->emulated->shared_regions(plan_);
+  emu::Launch machine = launch::machine_launch(plan_.family->emulated()->kernel(plan_), image);
+  machine.regions = plan_.family->emulated()->shared_regions(plan_);
   machine.resident_ctas = image.grid;
   const emu::Outcome outcome = emu::run(machine, memory, {.seed = ++seed_});
   if (outcome.fault) fault_ = outcome.fault->text();

@@ -3,9 +3,12 @@
 
 #include <vector>
 
-#include "kernels/sm90/emulated_kernel.hpp"
+#include "kernels/emulated_kernel.hpp"
+#include "wgrad/sm90/config.hpp"
 
 namespace wgrad::kernels::sm90 {
+
+using CompiledKernel = kernels::CompiledKernel<shared::Config>;
 
 const std::vector<CompiledKernel>& emulated_kernels();
 

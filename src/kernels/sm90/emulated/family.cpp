@@ -1,13 +1,12 @@
-// KernelFamily::emulated.
-#include "kernels/sm90/emulated.hpp"
+#include "kernels/sm90/emulated/family.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <map>
 
 #include "emu/memory/shared_regions.hpp"
+#include "kernels/emulated.hpp"
 #include "kernels/sm90/config.hpp"
-#include "kernels/sm90/emulated_kernels.hpp"
+#include "kernels/sm90/emulated/kernels.hpp"
 #include "wgrad/shared/trace.hpp"
 #include "wgrad/sm90/smem.hpp"
 
@@ -20,12 +19,9 @@ const Config& config_of(const plan::Plan& plan) {
   return plan.config.as<LaunchConfig>().kernel;
 }
 
-EmulatedKernel kernel_of(const plan::Plan& plan) {
+EmulatedKernel kernel(const plan::Plan& plan) {
   const Config& c = config_of(plan);
-  const auto& all = c.trace ? emulated_traced_kernels() : emulated_kernels();
-  const auto found =
-      std::find_if(all.begin(), all.end(), [&](const CompiledKernel& k) { return k.config == c; });
-  return found == all.end() ? nullptr : found->run;
+  return kernel_of(c.trace ? emulated_traced_kernels() : emulated_kernels(), c);
 }
 
 /// What the engines did, into their tracks.
@@ -56,7 +52,10 @@ std::vector<emu::SharedRegion> shared_regions(const plan::Plan& plan) {
 
 }  // namespace
 
-const EmulatedFamily kEmulated = {
-    .kernel = kernel_of, .shared_regions = shared_regions, .record_engines = record_engines};
+const EmulatedFamily* emulated() {
+  static constexpr EmulatedFamily kEmulated = {
+      .kernel = kernel, .shared_regions = shared_regions, .record_engines = record_engines};
+  return &kEmulated;
+}
 
 }  // namespace wgrad::kernels::sm90

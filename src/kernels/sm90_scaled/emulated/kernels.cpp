@@ -1,9 +1,9 @@
 // The kernels for block-scaled operands that the library has for the emulated machine.
-#include "kernels/sm90_scaled/emulated_kernels.hpp"
+#include "kernels/sm90_scaled/emulated/kernels.hpp"
 
 #include <utility>
 
-#include "kernels/sm90_scaled/emulated_configs.hpp"
+#include "kernels/sm90_scaled/emulated/configs.hpp"
 #include "wgrad/sm90_scaled/wgrad_sm90_scaled.cuh"
 
 namespace wgrad::kernels::sm90_scaled {

@@ -1,7 +1,12 @@
 // For builds without the emulated machine.
-#include "kernels/sm90_scaled/emulated_kernels.hpp"
+#include "kernels/sm90_scaled/emulated/family.hpp"
+#include "kernels/sm90_scaled/emulated/kernels.hpp"
 
 namespace wgrad::kernels::sm90_scaled {
+
+const EmulatedFamily* emulated() {
+  return nullptr;
+}
 
 const std::vector<CompiledKernel>& emulated_kernels() {
   static const std::vector<CompiledKernel> kNone;

@@ -1,19 +1,17 @@
 // A fixed list of small configurations, compiled for the emulated machine. Every kernel here can
 // store partial columns, and kMnMajor loads any extent, so that one kernel serves many problems.
-#include "kernels/sm100/emulated_kernels.hpp"
+#include "kernels/sm100/emulated/kernels.hpp"
 
 #include <array>
 #include <utility>
 
 #include "kernels/emulated_choices.hpp"
-#include "kernels/sm100/emulated_table.hpp"
+#include "kernels/sm100/emulated/table.hpp"
 
 namespace wgrad::kernels::sm100 {
 namespace {
 
-using shared::InputType;
 using shared::OperandLayout;
-using shared::OutputType;
 using shared::sm100::Config;
 
 constexpr OperandLayout kMn = OperandLayout::kMnMajor;
@@ -35,21 +33,8 @@ constexpr std::array<Config, 7> kSpecials = {{
      .a = kRagged,
      .b = kRagged,
      .partial_columns = true},
-    {.tile_n = 64,
-     .stages = 3,
-     .input = InputType::kFp16,
-     .output = OutputType::kFp16,
-     .a = kMn,
-     .b = kMn,
-     .partial_columns = true},
-    {.tile_n = 64,
-     .stages = 3,
-     .input = InputType::kFp16,
-     .output = OutputType::kFp32,
-     .a = kMn,
-     .b = kMn,
-     .accumulate = true,
-     .partial_columns = true},
+    overwriting_fp16(small(kTokenMajor)),
+    accumulating_fp16(small(kTokenMajor)),
 }};
 
 constexpr auto kConfigs = emulated_configs<Config>(small, kSpecials);

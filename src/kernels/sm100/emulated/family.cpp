@@ -1,11 +1,9 @@
-// KernelFamily::emulated.
-#include "kernels/sm100/emulated.hpp"
-
-#include <algorithm>
+#include "kernels/sm100/emulated/family.hpp"
 
 #include "emu/memory/shared_regions.hpp"
+#include "kernels/emulated.hpp"
 #include "kernels/sm100/config.hpp"
-#include "kernels/sm100/emulated_kernels.hpp"
+#include "kernels/sm100/emulated/kernels.hpp"
 #include "wgrad/sm100/smem.hpp"
 
 namespace wgrad::kernels::sm100 {
@@ -15,11 +13,8 @@ const Config& config_of(const plan::Plan& plan) {
   return plan.config.as<LaunchConfig>().kernel;
 }
 
-EmulatedKernel kernel_of(const plan::Plan& plan) {
-  const auto& all = emulated_kernels();
-  const auto found = std::find_if(
-      all.begin(), all.end(), [&](const CompiledKernel& k) { return k.config == config_of(plan); });
-  return found == all.end() ? nullptr : found->run;
+EmulatedKernel kernel(const plan::Plan& plan) {
+  return kernel_of(emulated_kernels(), config_of(plan));
 }
 
 /// No kernel of this family is traced yet.
@@ -31,7 +26,10 @@ std::vector<emu::SharedRegion> shared_regions(const plan::Plan& plan) {
 
 }  // namespace
 
-const EmulatedFamily kEmulated = {
-    .kernel = kernel_of, .shared_regions = shared_regions, .record_engines = record_engines};
+const EmulatedFamily* emulated() {
+  static constexpr EmulatedFamily kEmulated = {
+      .kernel = kernel, .shared_regions = shared_regions, .record_engines = record_engines};
+  return &kEmulated;
+}
 
 }  // namespace wgrad::kernels::sm100

@@ -1,7 +1,12 @@
 // For builds without the emulated machine.
-#include "kernels/sm90/emulated_kernels.hpp"
+#include "kernels/sm90/emulated/family.hpp"
+#include "kernels/sm90/emulated/kernels.hpp"
 
 namespace wgrad::kernels::sm90 {
+
+const EmulatedFamily* emulated() {
+  return nullptr;
+}
 
 const std::vector<CompiledKernel>& emulated_kernels() {
   static const std::vector<CompiledKernel> kNone;

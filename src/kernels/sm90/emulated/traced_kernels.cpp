@@ -3,8 +3,8 @@
 #include <array>
 #include <utility>
 
-#include "kernels/sm90/emulated_kernels.hpp"
-#include "kernels/sm90/emulated_table.hpp"
+#include "kernels/sm90/emulated/kernels.hpp"
+#include "kernels/sm90/emulated/table.hpp"
 
 namespace wgrad::kernels::sm90 {
 namespace {

@@ -3,9 +3,12 @@
 
 #include <vector>
 
-#include "kernels/sm100/emulated_kernel.hpp"
+#include "kernels/emulated_kernel.hpp"
+#include "wgrad/sm100/config.hpp"
 
 namespace wgrad::kernels::sm100 {
+
+using CompiledKernel = kernels::CompiledKernel<shared::sm100::Config>;
 
 const std::vector<CompiledKernel>& emulated_kernels();
 

@@ -1,20 +1,18 @@
 // A fixed list of small configurations, compiled for the emulated machine. Every kernel here can
 // store partial columns, and kMnMajor loads any extent, so that one kernel serves many problems.
-#include "kernels/sm90/emulated_kernels.hpp"
+#include "kernels/sm90/emulated/kernels.hpp"
 
 #include <array>
 #include <utility>
 
 #include "kernels/emulated_choices.hpp"
-#include "kernels/sm90/emulated_table.hpp"
+#include "kernels/sm90/emulated/table.hpp"
 
 namespace wgrad::kernels::sm90 {
 namespace {
 
 using shared::Config;
-using shared::InputType;
 using shared::OperandLayout;
-using shared::OutputType;
 using shared::WarpgroupSplit;
 
 constexpr OperandLayout kMn = OperandLayout::kMnMajor;
@@ -31,22 +29,10 @@ constexpr Config small(OperandLayouts layouts) {
 constexpr std::array<Config, 4> kSpecials = {{
     {.tile_n = 128, .stages = 3, .cluster_m = 2, .partial_columns = true},
     {.tile_n = 64, .stages = 3, .partial_columns = true, .split = WarpgroupSplit::kTiles},
-    {.tile_n = 64,
-     .stages = 3,
-     .split_k = 2,
-     .input = InputType::kFp16,
-     .output = OutputType::kFp16,
-     .a = kMn,
-     .b = kMn,
-     .partial_columns = true},
-    {.tile_n = 64,
-     .stages = 3,
-     .input = InputType::kFp16,
-     .output = OutputType::kFp32,
-     .a = kMn,
-     .b = kMn,
-     .accumulate = true,
-     .partial_columns = true},
+    overwriting_fp16<Config>(
+        {.tile_n = 64, .stages = 3, .split_k = 2, .a = kMn, .b = kMn, .partial_columns = true}),
+    accumulating_fp16<Config>(
+        {.tile_n = 64, .stages = 3, .a = kMn, .b = kMn, .partial_columns = true}),
 }};
 
 constexpr auto kConfigs = emulated_configs<Config>(small, kSpecials);

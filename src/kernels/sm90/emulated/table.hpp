@@ -5,14 +5,14 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/sm100/emulated_kernel.hpp"
-#include "wgrad/sm100/wgrad_sm100.cuh"
+#include "kernels/sm90/emulated/kernels.hpp"
+#include "wgrad/sm90/wgrad_sm90.cuh"
 
-namespace wgrad::kernels::sm100 {
+namespace wgrad::kernels::sm90 {
 
-template <shared::sm100::Config kConfig>
+template <shared::Config kConfig>
 void run_kernel(const void* parameters) {
-  device::wgrad_sm100<kConfig>(*static_cast<const shared::KernelParams*>(parameters));
+  device::wgrad_sm90<kConfig>(*static_cast<const shared::KernelParams*>(parameters));
 }
 
 /// Entries kIndex... of `kConfigs`, an array with static storage.
@@ -21,4 +21,4 @@ std::vector<CompiledKernel> compiled(std::index_sequence<kIndex...>) {
   return {CompiledKernel{kConfigs[kIndex], &run_kernel<kConfigs[kIndex]>}...};
 }
 
-}  // namespace wgrad::kernels::sm100
+}  // namespace wgrad::kernels::sm90
