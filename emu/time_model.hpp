@@ -16,7 +16,8 @@ struct TimeModel {
   /// From an arrival, or a byte that lands, to the warp that waited for it.
   static constexpr std::uint64_t kWake = 20;
 
-  // "Traces": calibrated on wgrad trace of an H200 (docs/notes, the model of time beside a GPU).
+  // "Traces": calibrated on wgrad trace of an H200
+  // (docs/notes/2026-11-30-model-of-time-beside-a-gpu.md).
 
   /// A claim by atomic, all CTAs at once: traces, from a kernel's start to its first tile.
   static constexpr std::uint64_t kAtomic = 800;
@@ -36,8 +37,8 @@ struct TimeModel {
   static constexpr std::uint64_t kMultiplyLatency = 32;
 
   /// tcgen05.mma, 32 bytes of K: half a cycle for a column of 128 rows, or 128 bytes of operands a
-  /// cycle (a model within 8 % of measurements of a B200 by others: docs/notes, the emulated
-  /// Blackwell machine).
+  /// cycle (a model within 8 % of measurements of a B200 by others:
+  /// docs/notes/2026-12-01-the-emulated-blackwell-machine.md).
   static constexpr std::uint64_t tcgen05_cycles(std::uint32_t rows, std::uint32_t n,
                                                 std::uint32_t ctas) {
     const std::uint64_t math = rows == 64 && ctas == 2 ? n / 4 : n / 2;

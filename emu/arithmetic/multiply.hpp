@@ -1,6 +1,6 @@
 // The arithmetic of one wgmma, as an H200's tensor cores do it, bit for bit (emu/README.md). Models
-// fitted to a B200 (docs/notes, the emulated Blackwell machine) give tcgen05.mma of kind::f16 and
-// kind::mxf8f6f4 the same, with 16 and 32 products.
+// fitted to a B200 (docs/notes/2026-12-01-the-emulated-blackwell-machine.md) give tcgen05.mma of
+// kind::f16 and kind::mxf8f6f4 the same, with 16 and 32 products.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // The arithmetic of tcgen05.mma on block-scaled operands, as models fitted to a B200 have it
-// (docs/notes, the emulated Blackwell machine). Not checked against hardware here.
+// (docs/notes/2026-12-01-the-emulated-blackwell-machine.md). Not checked against hardware here.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // tcgen05.alloc, dealloc, relinquish_alloc_permit. PTX ISA, 9.7.16.7; pairs: 9.7.16.5 "Issue
 // Granularity", 9.7.16.7.1 (cta_group::2). That a pair's memory may only be freed once the peer's
-// allocation has ended is what a B300 does (docs/notes, the emulated Blackwell machine).
+// allocation has ended is what a B300 does
+// (docs/notes/2026-12-01-the-emulated-blackwell-machine.md).
 #include <fmt/format.h>
 
 #include <algorithm>

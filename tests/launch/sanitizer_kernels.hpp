@@ -8,8 +8,8 @@
 namespace wgrad::test {
 
 /// A tool of compute-sanitizer, a kernel, and the exit status to expect of
-/// `compute-sanitizer --error-exitcode 9`: "9", "0" or, where the tool may be blind (docs/notes,
-/// what the sanitizers follow), "any".
+/// `compute-sanitizer --error-exitcode 9`: "9", "0" or, where the tool may be blind
+/// (docs/notes/2026-11-30-what-the-sanitizers-follow.md), "any".
 struct SanitizerControl {
   const char* tool = "";
   const char* kernel = "";

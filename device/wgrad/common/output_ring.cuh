@@ -1,7 +1,7 @@
 // The output ring: each math warp writes boxes of its own 16 rows into its own slots; its first
 // lane hands them to the copy engine and alone waits for its own bulk groups, so stores of one tile
-// run under the next tile's main loop, and no warp waits for another (docs/notes, a warp stores
-// alone).
+// run under the next tile's main loop, and no warp waits for another
+// (docs/notes/2026-11-29-a-warp-stores-alone.md).
 #pragma once
 
 #include "wgrad/arch/arch.cuh"

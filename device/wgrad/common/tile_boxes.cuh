@@ -49,7 +49,7 @@ struct TileBoxes {
   }
 
   // Accumulate: the destination on its way into L2, a few boxes ahead of the store that needs it.
-  // Further ahead is slower (docs/notes, reduce-add prefetch).
+  // Further ahead is slower (docs/notes/2026-11-29-reduce-add-prefetch-distance.md).
   WGRAD_DEVICE void prefetch(const Work& w, i32 boxes, i32 number) const {
     arch::Coord x{};
     if (locate(w, boxes, number, x)) arch::prefetch_box(params.map_out, x);

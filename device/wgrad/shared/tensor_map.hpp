@@ -20,8 +20,9 @@ struct TensorMapRecipe {
   bool operator==(const TensorMapRecipe&) const = default;
 };
 
-// Ragged bound (docs/notes): the token coordinate leaves its dimension, kRaggedTokens, exactly at
-// the expert's end, while two dummy dimensions bring the address back modulo 2^64.
+// Ragged bound (docs/design/performance.md): the token coordinate leaves
+// its dimension, kRaggedTokens, exactly at the expert's end, while two dummy dimensions bring the
+// address back modulo 2^64.
 inline constexpr u64 kRaggedTokens = u64{1} << 30;
 inline constexpr u64 kUnbounded = (u64{1} << 31) - 1;
 

@@ -59,7 +59,8 @@ struct Parts {
   }
 
   // All lanes, for all that they have done: each other CTA hears of it from a lane of its own. An
-  // arrival of every lane there took most of the exchange's time (docs/notes, arrivals of a warp).
+  // arrival of every lane there took most of the exchange's time
+  // (docs/notes/2026-12-01-arrivals-of-a-warp.md).
   WGRAD_DEVICE void arrive_at_the_others(u32 barrier) const {
     arch::warp_sync();
     const u32 lane = arch::lane_index();

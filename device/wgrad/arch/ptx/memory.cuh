@@ -11,8 +11,8 @@ struct Chunk {  // 16 bytes
 };
 
 // Accumulators go to memory as what they are: a conversion to 32-bit words, which costs nothing
-// elsewhere, makes the compiler move them about in the main loop (docs/notes, accumulators as
-// words).
+// elsewhere, makes the compiler move them about in the main loop
+// (docs/notes/2026-11-30-accumulators-as-words.md).
 struct Quad {
   float value[4];
 };

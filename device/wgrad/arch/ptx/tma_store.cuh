@@ -6,7 +6,8 @@
 
 namespace wgrad::device::arch {
 
-// First to leave L2, where the operands are to stay (docs/notes, outputs leave L2 first).
+// First to leave L2, where the operands are to stay
+// (docs/notes/2026-11-29-outputs-leave-l2-first.md).
 WGRAD_DEVICE void store_box(const TensorMap& map, u32 source, const Coord& x) {
   asm volatile(
       "{\n.reg .b64 policy;\n"

@@ -8,7 +8,8 @@
 namespace wgrad::device::arch {
 
 // Compilers before CUDA 12.9 carry accumulators that nothing has set from tile to tile, and then
-// serialise the wgmmas (ptxas C7515; docs/notes, NVRTC 12): there every sum starts with zeros.
+// serialise the wgmmas (ptxas C7515; docs/notes/2026-11-30-nvrtc-12.md): there every sum starts
+// with zeros.
 inline constexpr bool kSetsAccumulators =
     __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ < 12 * 100 + 9;
 
