@@ -27,18 +27,32 @@ WGRAD_DEVICE void fence_async_shared() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
+// One instruction; `kind` is the register's constraint, `space` the address's: "r" shared, "l"
+// global.
+#define WGRAD_LOAD(Register, kind, instruction, space)                                  \
+  Register value;                                                                       \
+  asm volatile(instruction " %0, [%1];" : "=" kind(value) : space(address) : "memory"); \
+  return value
+#define WGRAD_STORE(instruction, space, kind, value) \
+  asm volatile(instruction " [%0], %1;" ::space(address), kind(value) : "memory")
+#define WGRAD_LOAD_4(Result, field, kind, instruction, space)                      \
+  Result c;                                                                        \
+  asm volatile(instruction " {%0, %1, %2, %3}, [%4];"                              \
+               : "=" kind(c.field[0]), "=" kind(c.field[1]), "=" kind(c.field[2]), \
+                 "=" kind(c.field[3])                                              \
+               : space(address)                                                    \
+               : "memory");                                                        \
+  return c
+#define WGRAD_STORE_4(instruction, space, kind, words)                                  \
+  asm volatile(instruction " [%0], {%1, %2, %3, %4};" ::space(address), kind(words[0]), \
+               kind(words[1]), kind(words[2]), kind(words[3])                           \
+               : "memory")
+
 WGRAD_DEVICE void store_shared(u32 address, Chunk c) {
-  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(c.word[0]),
-               "r"(c.word[1]), "r"(c.word[2]), "r"(c.word[3])
-               : "memory");
+  WGRAD_STORE_4("st.shared.v4.b32", "r", "r", c.word);
 }
 WGRAD_DEVICE Chunk load_shared(u32 address) {
-  Chunk c;
-  asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(c.word[0]), "=r"(c.word[1]), "=r"(c.word[2]), "=r"(c.word[3])
-               : "r"(address)
-               : "memory");
-  return c;
+  WGRAD_LOAD_4(Chunk, word, "r", "ld.shared.v4.b32", "r");
 }
 struct HalfChunk {  // 8 bytes
   u32 word[2];
@@ -52,78 +66,54 @@ WGRAD_DEVICE HalfChunk load_shared_half(u32 address) {
   return c;
 }
 WGRAD_DEVICE Quad load_shared_quad(u32 address) {
-  Quad q;
-  asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
-               : "=f"(q.value[0]), "=f"(q.value[1]), "=f"(q.value[2]), "=f"(q.value[3])
-               : "r"(address)
-               : "memory");
-  return q;
+  WGRAD_LOAD_4(Quad, value, "f", "ld.shared.v4.f32", "r");
 }
 WGRAD_DEVICE void store_shared_quad(u32 address, const Quad& q) {
-  asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(address), "f"(q.value[0]),
-               "f"(q.value[1]), "f"(q.value[2]), "f"(q.value[3])
-               : "memory");
+  WGRAD_STORE_4("st.shared.v4.f32", "r", "f", q.value);
 }
 WGRAD_DEVICE void store_shared_pair(u32 address, float x, float y) {
   asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(address), "f"(x), "f"(y) : "memory");
 }
 WGRAD_DEVICE void store_shared_u32(u32 address, u32 value) {
-  asm volatile("st.shared.u32 [%0], %1;" ::"r"(address), "r"(value) : "memory");
+  WGRAD_STORE("st.shared.u32", "r", "r", value);
 }
 WGRAD_DEVICE u32 load_shared_u32(u32 address) {
-  u32 value;
-  asm volatile("ld.shared.u32 %0, [%1];" : "=r"(value) : "r"(address) : "memory");
-  return value;
+  WGRAD_LOAD(u32, "r", "ld.shared.u32", "r");
 }
 WGRAD_DEVICE void store_shared_u16(u32 address, u32 value) {
-  asm volatile("st.shared.u16 [%0], %1;" ::"r"(address), "h"(static_cast<u16>(value)) : "memory");
+  WGRAD_STORE("st.shared.u16", "r", "h", static_cast<u16>(value));
 }
 WGRAD_DEVICE u32 load_shared_u16(u32 address) {
-  u16 value;
-  asm volatile("ld.shared.u16 %0, [%1];" : "=h"(value) : "r"(address) : "memory");
-  return value;
+  WGRAD_LOAD(u16, "h", "ld.shared.u16", "r");
+}
+WGRAD_DEVICE u32 load_shared_u8(u32 address) {
+  WGRAD_LOAD(u32, "r", "ld.shared.u8", "r");
 }
 
 // Offsets and pointers are constant from grid_dependency_wait on, not from the kernel's start on:
 // so not by the read-only path.
-WGRAD_DEVICE u32 load_shared_u8(u32 address) {
-  u32 value;
-  asm volatile("ld.shared.u8 %0, [%1];" : "=r"(value) : "r"(address) : "memory");
-  return value;
-}
-
 WGRAD_DEVICE u32 load_global_u8(u64 address) {
-  u32 value;
-  asm volatile("ld.global.u8 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
-  return value;
+  WGRAD_LOAD(u32, "r", "ld.global.u8", "l");
 }
 WGRAD_DEVICE i32 load_global_i32(u64 address) {
-  i32 value;
-  asm volatile("ld.global.s32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
-  return value;
+  WGRAD_LOAD(i32, "r", "ld.global.s32", "l");
 }
 WGRAD_DEVICE u64 load_global_u64(u64 address) {
-  u64 value;
-  asm volatile("ld.global.u64 %0, [%1];" : "=l"(value) : "l"(address) : "memory");
-  return value;
+  WGRAD_LOAD(u64, "l", "ld.global.u64", "l");
 }
 
 // Output elements: read and written by one thread, so ordinary accesses.
 WGRAD_DEVICE float load_output_f32(u64 address) {
-  float value;
-  asm volatile("ld.global.f32 %0, [%1];" : "=f"(value) : "l"(address) : "memory");
-  return value;
+  WGRAD_LOAD(float, "f", "ld.global.f32", "l");
 }
 WGRAD_DEVICE void store_output_f32(u64 address, float value) {
-  asm volatile("st.global.f32 [%0], %1;" ::"l"(address), "f"(value) : "memory");
+  WGRAD_STORE("st.global.f32", "l", "f", value);
 }
 WGRAD_DEVICE u32 load_output_u16(u64 address) {
-  u16 value;
-  asm volatile("ld.global.u16 %0, [%1];" : "=h"(value) : "l"(address) : "memory");
-  return value;
+  WGRAD_LOAD(u16, "h", "ld.global.u16", "l");
 }
 WGRAD_DEVICE void store_output_u16(u64 address, u32 value) {
-  asm volatile("st.global.u16 [%0], %1;" ::"l"(address), "h"(static_cast<u16>(value)) : "memory");
+  WGRAD_STORE("st.global.u16", "l", "h", static_cast<u16>(value));
 }
 
 // The value that was there.
@@ -136,9 +126,7 @@ WGRAD_DEVICE i32 compare_and_swap_global(u64 address, i32 expected, i32 desired)
   return old;
 }
 WGRAD_DEVICE void store_global(u64 address, Chunk c) {
-  asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(address), "r"(c.word[0]),
-               "r"(c.word[1]), "r"(c.word[2]), "r"(c.word[3])
-               : "memory");
+  WGRAD_STORE_4("st.global.v4.b32", "l", "r", c.word);
 }
 WGRAD_DEVICE u32 add_global_u32(u64 address, u32 value) {
   u32 old;
@@ -159,9 +147,7 @@ WGRAD_DEVICE u32 add_global_release_u32(u64 address, u32 value) {
   return old;
 }
 WGRAD_DEVICE u32 load_global_acquire_u32(u64 address) {
-  u32 value;
-  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
-  return value;
+  WGRAD_LOAD(u32, "r", "ld.acquire.gpu.global.u32", "l");
 }
 // Until the number there is at least that: as an acquiring load then.
 WGRAD_DEVICE void wait_global_acquire(u64 address, u32 least) {
@@ -169,23 +155,21 @@ WGRAD_DEVICE void wait_global_acquire(u64 address, u32 least) {
   }
 }
 WGRAD_DEVICE void store_global_quad(u64 address, const Quad& q) {
-  asm volatile("st.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(address), "f"(q.value[0]),
-               "f"(q.value[1]), "f"(q.value[2]), "f"(q.value[3])
-               : "memory");
+  WGRAD_STORE_4("st.global.v4.f32", "l", "f", q.value);
 }
 WGRAD_DEVICE Quad load_global_quad(u64 address) {
-  Quad q;
-  asm volatile("ld.global.v4.f32 {%0, %1, %2, %3}, [%4];"
-               : "=f"(q.value[0]), "=f"(q.value[1]), "=f"(q.value[2]), "=f"(q.value[3])
-               : "l"(address)
-               : "memory");
-  return q;
+  WGRAD_LOAD_4(Quad, value, "f", "ld.global.v4.f32", "l");
 }
 WGRAD_DEVICE void store_global_i32(u64 address, i32 value) {
-  asm volatile("st.global.s32 [%0], %1;" ::"l"(address), "r"(value) : "memory");
+  WGRAD_STORE("st.global.s32", "l", "r", value);
 }
 WGRAD_DEVICE void store_global_i64(u64 address, i64 value) {
-  asm volatile("st.global.s64 [%0], %1;" ::"l"(address), "l"(value) : "memory");
+  WGRAD_STORE("st.global.s64", "l", "l", value);
 }
+
+#undef WGRAD_LOAD
+#undef WGRAD_STORE
+#undef WGRAD_LOAD_4
+#undef WGRAD_STORE_4
 
 }  // namespace wgrad::device::arch
