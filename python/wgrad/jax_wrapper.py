@@ -44,8 +44,8 @@ def grouped_gemm_wgrad_jax_sm100(
         sf_vec_size: tokens a scale factor covers: 32, or 16 for NVFP4.
 
     Returns:
-        TupleDict(wgrad_tensor=(E, M, N) array). With wgrad_ptrs: a small array, the completion
-        token; the outputs are there when it is ready (``jax.block_until_ready``).
+        TupleDict(wgrad_tensor=(E, M, N) array). With wgrad_ptrs: the completion token, (M, N) zeros
+        of wgrad_dtype; the outputs are there when it is ready (``jax.block_until_ready``).
 
     Raises:
         ValueError: a bad argument, by name, while it is traced. Values of offsets and addresses:

@@ -19,6 +19,10 @@ _MODES = (
     "one of them: Provide either sample_wgrad for dense mode or (num_experts, wgrad_shape, "
     "wgrad_dtype) for discrete mode, but not both"
 )
+_OUTPUT = (
+    "given, or wgrad_ptrs instead: Discrete execution requires wgrad_tensor or wgrad_ptrs; Provide "
+    "wgrad_tensor or wgrad_ptrs in discrete mode"
+)
 
 #: By the names that tensor_layouts has for them.
 _SAMPLES = {
@@ -228,6 +232,8 @@ class GroupedGemmWgrad:
         compiled = self._stacked if wgrad_ptrs is None else self._pointers
         if compiled is None or (wgrad_ptrs is not None and wgrad_tensor is not None):
             compiled = self._select(wgrad_tensor, wgrad_ptrs)
+        if wgrad_tensor is None and wgrad_ptrs is None and self._needs_an_output:
+            raise refuse("wgrad_tensor", "None", _OUTPUT)
         return compiled.run(given)
 
     def _execute_call(self, call: _core.Call) -> None:
@@ -274,6 +280,11 @@ class GroupedGemmWgrad:
         """As _kernel."""
         return self._stacked
 
+    @property
+    def _needs_an_output(self) -> bool:
+        """Whether it is a discrete one, and not of JAX arrays, whose results are new."""
+        return isinstance(self._pointers, _core.Operator)
+
     def _select(self, wgrad_tensor: Any, wgrad_ptrs: Any) -> _core.Operator:
         """The form for a call with wgrad_ptrs, or before compile(): mostly refusals."""
         if self._stacked is None and self._compiles_anew:
@@ -283,7 +294,8 @@ class GroupedGemmWgrad:
         if wgrad_ptrs is None:
             return self._stacked
         if self._pointers is None:
-            raise refuse("wgrad_ptrs", "given", "None in dense mode, where wgrad_tensor is written")
+            need = "None in dense mode, where wgrad_tensor is written: Dense execution requires"
+            raise refuse("wgrad_ptrs", "given", f"{need} wgrad_tensor and forbids wgrad_ptrs")
         if wgrad_tensor is not None and not self._takes_both_outputs:
             raise refuse("wgrad_ptrs", "given", "None together with wgrad_tensor: give one of them")
         return self._pointers

@@ -109,9 +109,18 @@ std::string text(const OutputStrides& strides) {
                      row_pitch(strides.problem));
 }
 
+const char* rule(const Place&) {
+  return "device";
+}
+const char* rule(DType) {
+  return "compiled-dtype";
+}
+const char* rule(Major) {
+  return "compiled-layout";
+}
 template <class T>
 const char* rule(const T&) {
-  return std::is_same_v<T, Place> ? "device" : "static-contract";
+  return "static-contract";
 }
 
 template <class Contracted>

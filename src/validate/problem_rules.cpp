@@ -84,24 +84,39 @@ void check_format(Reasons& out, const Problem& p) {
   check_fp4_major("b", p.b_dtype, p.b_major);
 }
 
-void check_tiling(Reasons& out, const Problem& p) {
+void check_tile(Reasons& out, const Problem& p) {
   const Tiling& t = p.tiling;
-  const bool n_ok = p.scales
-                        ? t.tile_n == 128 || t.tile_n == 256
-                        : t.tile_n == 64 || t.tile_n == 128 || t.tile_n == 192 || t.tile_n == 256;
-  if ((t.tile_m != 128 && t.tile_m != 256) || !n_ok) {
-    out.push_back({"tiling", "mma_tiler_mn", fmt::format("({}, {})", t.tile_m, t.tile_n),
-                   p.scales ? "M 128 or 256 and N 128 or 256 in a block-scaled format"
-                            : "M 128 or 256 and N 64, 128, 192 or 256"});
+  const bool m_ok = t.tile_m == 128 || t.tile_m == 256;
+  const bool n_ok = t.tile_n == 128 || t.tile_n == 256;
+  const std::string got = fmt::format("({}, {})", t.tile_m, t.tile_n);
+  if (!p.scales) {
+    if (!m_ok || (!n_ok && t.tile_n != 64 && t.tile_n != 192)) {
+      out.push_back({"tiling", "mma_tiler_mn", got, "M 128 or 256 and N 64, 128, 192 or 256"});
+    }
+    return;
   }
+  constexpr const char* kNeed = "M 128 or 256 and N 128 or 256 in a block-scaled format";
+  if (!m_ok) out.push_back({"scaled-tile-m", "mma_tiler_mn", got, kNeed});
+  if (!n_ok) out.push_back({"scaled-tile-n", "mma_tiler_mn", got, kNeed});
+}
+
+void check_cluster(Reasons& out, const Problem& p) {
+  const Tiling& t = p.tiling;
   if (t.cluster_m == 0 && t.cluster_n == 0) return;
-  const bool powers = is_power_of_two(t.cluster_m) && is_power_of_two(t.cluster_n);
-  if (!powers || t.cluster_m > 16 / t.cluster_n || (t.tile_m == 256 && t.cluster_m % 2 != 0)) {
-    out.push_back({"cluster", "cluster_shape_mn",
-                   fmt::format("({}, {}) with mma_tiler_mn ({}, {})", t.cluster_m, t.cluster_n,
-                               t.tile_m, t.tile_n),
-                   "powers of two with a product of at most 16, M even when the tile's M is 256"});
+  const char* rule = nullptr;
+  if (t.tile_m == 256 && t.cluster_m % 2 != 0) {
+    rule = "scaled-cluster-pairs";
+  } else if (!is_power_of_two(t.cluster_m) || !is_power_of_two(t.cluster_n)) {
+    rule = "scaled-cluster-powers";
+  } else if (t.cluster_m > 16 / t.cluster_n) {
+    rule = "scaled-cluster-size";
+  } else {
+    return;
   }
+  out.push_back({p.scales ? rule : "cluster", "cluster_shape_mn",
+                 fmt::format("({}, {}) with mma_tiler_mn ({}, {})", t.cluster_m, t.cluster_n,
+                             t.tile_m, t.tile_n),
+                 "powers of two with a product of at most 16, M even when the tile's M is 256"});
 }
 
 /// Whether a reason in `out` is about one of `fields`.
@@ -124,7 +139,8 @@ std::vector<Reason> broken_rules(const Problem& problem) {
   if (formats) check_format(out, problem);
   if (output) check_output_dtypes(out, problem);
   if (output && strides && is_output(problem.wgrad_dtype)) check_output_strides(out, problem);
-  check_tiling(out, problem);
+  check_tile(out, problem);
+  check_cluster(out, problem);
   return out;
 }
 

@@ -81,6 +81,7 @@ def test_results_go_through_packed_addresses_under_jit(c, adds, shape):
         )
     )
     token = call(*k_major(c), jnp.asarray(table_of(outputs).reshape(shape)))
+    assert token.shape == (64, 48) and token.dtype == jnp.float32 and not token.any()
     jax.block_until_ready(token)
     np.testing.assert_array_equal(bits(outputs), expected)
 

@@ -28,6 +28,15 @@ _ARGUMENTS = {
     "scale_dtype": "sfa_tensor",
     "global_scale": "global_scale_a",
 }
+#: What the reference says of them.
+_WORDS = {
+    "m": ": a_tensor shape mismatch",
+    "n": ": b_tensor shape mismatch",
+    "a_dtype": ": a_tensor dtype mismatch",
+    "b_dtype": ": b_tensor dtype mismatch",
+    "a_major": ": a_tensor layout mismatch",
+    "b_major": ": b_tensor layout mismatch",
+}
 
 
 class Contract:
@@ -107,4 +116,5 @@ def _samples(given: Mapping[str, Any]) -> dict[str, Any]:
 def _refuse_differences(got: Statement, compiled: Statement) -> None:
     for name, value in compiled.fields.items():
         if name != "tokens" and got.fields[name] != value:
-            raise refuse(_ARGUMENTS.get(name, name), str(got.fields[name]), f"{value}, as compiled")
+            need = f"{value}, as compiled{_WORDS.get(name, '')}"
+            raise refuse(_ARGUMENTS.get(name, name), str(got.fields[name]), need)

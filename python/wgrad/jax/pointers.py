@@ -38,8 +38,8 @@ def _addresses(shape: tuple[int, ...]) -> Like:
 
 @partial(jax.jit, static_argnums=0)
 def through(statement: Statement, *arrays: jax.Array) -> jax.Array:
-    """Writes the results through the last of `arrays`; the token to block on: (E,) int32."""
-    offsets = arrays[2]
-    return target.call(
-        arrays, offsets.shape, offsets.dtype, statement.for_xla, offsets, side_effect=True
-    )
+    """Writes the results through the last of `arrays`; the token to block on: (M, N) zeros of the
+    outputs' dtype, as the reference's."""
+    shape, dtype = statement.shape[1:], jnp.dtype(statement.dtype)
+    token = jnp.zeros(shape, dtype)
+    return target.call(arrays, shape, dtype, statement.for_xla, token, side_effect=True)

@@ -129,6 +129,18 @@ void compare_tokens(CallBuilder& builder, const OperandLayout& a, const OperandL
                  fmt::format("as long as {}: {}", builder.named("a"), counted(a.tokens, "token")));
 }
 
+/// A width unlike the one that the operator was compiled for is blamed on the operand, and all else
+/// is judged by what was compiled.
+void compare_width(CallBuilder& builder, const char* field, int axis, std::int64_t& extent,
+                   std::int64_t compiled) {
+  if (extent == compiled) return;
+  builder.refuse("compiled-shape", axis == 0 ? "m" : "n", std::to_string(extent),
+                 fmt::format("{0}, as compiled: {1} shape mismatch: expected static dimension {0} "
+                             "at axis {2}, got {3}",
+                             compiled, builder.named(field), axis, extent));
+  extent = compiled;
+}
+
 }  // namespace
 
 void read_operands(CallBuilder& builder) {
@@ -144,6 +156,8 @@ void read_operands(CallBuilder& builder) {
   Problem& p = builder.call.problem;
   p.m = a.extent;
   p.n = b.extent;
+  if (compiled != nullptr && builder.known.m) compare_width(builder, "a", 0, p.m, compiled->m);
+  if (compiled != nullptr && builder.known.n) compare_width(builder, "b", 1, p.n, compiled->n);
   p.tokens = builder.known.m ? a.tokens : b.tokens;
   p.a_dtype = a.dtype;
   p.b_dtype = b.dtype;

@@ -34,7 +34,7 @@ void check_configs(Reasons& out, const Problem& p, const DeviceSpec& device) {
     const Tiling& t = p.tiling;
     const std::string cluster =
         t.cluster_m == 0 ? "not given" : fmt::format("({}, {})", t.cluster_m, t.cluster_n);
-    refuse(out, "cluster", "cluster_shape_mn",
+    refuse(out, "scaled-cluster", "cluster_shape_mn",
            fmt::format("{} with mma_tiler_mn ({}, {})", cluster, t.tile_m, t.tile_n),
            "(1, 1) with M 128, or left to wgrad, for a block-scaled format on SM 9.0");
   } else if (sm90::usable_sms(device) < 1) {

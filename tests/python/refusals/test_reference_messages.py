@@ -123,6 +123,31 @@ SAID = {
     "descriptor_workspace must be contiguous": (
         lambda: execute(descriptor_workspace=zeros(4096, dtype=np.uint8)[::2])),
     "wgrad_tensor shape mismatch": lambda: execute(wgrad_tensor=zeros(2, N, M)),
+    "a_tensor dtype mismatch": lambda: execute(a_tensor=zeros(M, T, dtype=np.float16)),
+    "b_tensor dtype mismatch": lambda: execute(b_tensor=zeros(T, N, dtype=np.float16)),
+    "a_tensor shape mismatch: expected static dimension 128 at axis 0, got 136": (
+        lambda: execute(a_tensor=zeros(M + 8, T))),
+    "b_tensor shape mismatch: expected static dimension 256 at axis 1, got 248": (
+        lambda: execute(b_tensor=zeros(T, N - 8))),
+    "a_tensor layout mismatch": lambda: execute(a_tensor=zeros(T, M).T),
+    "b_tensor layout mismatch": lambda: execute(b_tensor=zeros(N, T).T),
+    "wgrad_tensor dtype mismatch": (
+        lambda: execute(wgrad_tensor=zeros(2, M, N, dtype=np.float32))),
+    "offsets_tensor must be a contiguous rank-1 int32 tensor with one entry per expert": (
+        lambda: execute(offsets_tensor=ends(1, 2, 3))),
+    "Dense execution requires wgrad_tensor and forbids wgrad_ptrs": (
+        lambda: execute(wgrad_tensor=None)),
+    "forbids wgrad_ptrs": lambda: execute(**addresses(64, 128)),
+    "Discrete execution requires wgrad_tensor or wgrad_ptrs": lambda: execute(discrete),
+    "Unsupported BF16 grouped GEMM wgrad configuration: check mma_tiler, cluster, and alignment": (
+        lambda: operator(mma_tiler_mn=(64, 64))),
+    "check mma_tiler, cluster, and alignment": lambda: operator(cluster_shape_mn=(1, 1)),
+    "mma_tiler_mn[0] must be 128 or 256": lambda: scaled(mma_tiler_mn=(64, 128)),
+    "mma_tiler_mn[1] must be 128 or 256": lambda: scaled(mma_tiler_mn=(128, 64)),
+    "cluster_shape_mn[0] must be divisible by 2 when use_2cta_instrs=True": (
+        lambda: scaled(cluster_shape_mn=(1, 2))),
+    "cluster shape product must be <= 16": lambda: scaled(cluster_shape_mn=(4, 8)),
+    "cluster shape values must be powers of 2": lambda: scaled(cluster_shape_mn=(2, 3)),
     "wgrad_ptrs must be int64": lambda: execute(discrete, wgrad_ptrs=ends()),
     "wgrad_ptrs length mismatch": lambda: execute(discrete, **addresses(64, 128, 192)),
     "wgrad_ptrs entries must be non-null and 16-byte aligned": (
