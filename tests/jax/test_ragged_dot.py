@@ -102,3 +102,50 @@ def test_batched_experts_by_vmap():
     single = gradients(wgrad.jax.ragged_dot, lhs, rhs, sizes, dy)[2]
     np.testing.assert_array_equal(np.asarray(drhs[0]), np.asarray(single))
     np.testing.assert_array_equal(np.asarray(drhs[1]), np.asarray(single * 2))
+
+
+@pytest.mark.parametrize("axes", [(0, 0, 0), (None, 0, None), (1, None, None), (0, None, 0), (None, 1, 0)])
+def test_gradients_under_vmap_are_those_of_one_call_after_another(axes):
+    lhs, rhs, sizes, dy = operands([5, 0, 3])
+    choices = [(lhs, lhs * 2), (rhs, rhs[::-1]), (sizes, sizes[::-1])]
+    stacked = [a if at is None else jnp.stack([a, b], at) for (a, b), at in zip(choices, axes)]
+    single = [(a, a) if at is None else (a, b) for (a, b), at in zip(choices, axes)]
+
+    def function(*given):
+        return gradients(wgrad.jax.ragged_dot, *given, dy)
+
+    together = jax.jit(jax.vmap(function, axes))(*stacked)
+    for index in range(2):
+        alone = function(*(each[index] for each in single))
+        for ours, theirs in zip(together, alone):
+            assert np.asarray(theirs).any()
+            np.testing.assert_array_equal(bits(ours[index]), bits(theirs))
+
+
+def plain(lhs, rhs, sizes, preferred_element_type):
+    """ragged_dot as an einsum, which JAX differentiates any number of times."""
+    ends = jnp.cumsum(sizes)
+    token = jnp.arange(lhs.shape[0])
+    own = ((token >= (ends - sizes)[:, None]) & (token < ends[:, None])).astype(jnp.float32)
+    lhs, rhs = lhs.astype(jnp.float32), rhs.astype(jnp.float32)
+    return jnp.einsum("et,tk,ekn->tn", own, lhs, rhs)
+
+
+@pytest.mark.parametrize("by", [0, 1])
+def test_gradients_of_gradients(by):
+    """By rhs JAX's own cannot be differentiated twice."""
+    lhs, rhs, sizes, _ = operands([5, 0, 3], tail=0)
+
+    def twice(function):
+        def loss(lhs, rhs):
+            return (function(lhs, rhs, sizes, preferred_element_type=jnp.float32) ** 2).sum()
+
+        def length(lhs, rhs):
+            return (jax.grad(loss, by)(lhs, rhs).astype(jnp.float32) / 64).sum()
+
+        return jax.jit(jax.grad(length, (0, 1)))(lhs, rhs)
+
+    for ours, theirs in zip(twice(wgrad.jax.ragged_dot), twice(plain)):
+        ours, theirs = np.asarray(ours, np.float32), np.asarray(theirs, np.float32)
+        assert np.abs(ours - theirs).max() <= 2**-6 * np.abs(theirs).max()
+        assert theirs.any()

@@ -135,3 +135,29 @@ def test_the_gradient_by_the_output_says_whether_it_was_read(adds):
         return (wgrad.jax.grouped_wgrad(*c.arrays, out, accumulate=adds) * 3).sum()
 
     assert (jax.grad(loss)(out) == (3 if adds else 0)).all()
+
+@pytest.mark.parametrize("axes", [(0, 0, 0), (None, 0, None), (1, None, 0)])
+def test_vmap_of_the_gradient_of_the_gradient(axes):
+    cases = [case([5, 0, 3], m=16, n=8, seed=seed) for seed in range(2)]
+    weight = jnp.asarray(weights(cases[0], "float32"))
+    first = cases[0].arrays
+    stacked = [
+        one if axis is None else jnp.stack(each, axis)
+        for one, each, axis in zip(first, zip(*(c.arrays for c in cases)), axes)
+    ]
+
+    def gradients(x, dy, ends):
+        def loss(x, dy):
+            return (wgrad.jax.grouped_wgrad(x, dy, ends, out_dtype="float32") * weight).sum()
+
+        return jax.grad(loss, argnums=(0, 1))(x, dy)
+
+    results = jax.jit(jax.vmap(gradients, in_axes=axes))(*stacked)
+    for index in range(2):
+        picked = [
+            one if axis is None else jnp.take(each, index, axis)
+            for one, each, axis in zip(first, stacked, axes)
+        ]
+        for ours, theirs in zip(results, gradients(*picked)):
+            assert theirs.any()
+            np.testing.assert_array_equal(bits(ours[index]), bits(theirs))

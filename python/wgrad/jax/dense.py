@@ -6,9 +6,9 @@ from collections.abc import Callable
 from functools import lru_cache, partial
 
 import jax
-import jax.numpy as jnp
 
 from . import target
+from .in_turn import in_turn
 from .partition import partitioned
 from .statement import Statement
 
@@ -36,21 +36,7 @@ def _in_turn(statement: Statement, count: int) -> Callable[..., jax.Array]:
     if statement.divisible:
         whole = partitioned(statement, count, call)
 
-    @jax.custom_batching.custom_vmap
-    def one(*arrays: jax.Array) -> jax.Array:
-        return whole(*arrays)
-
-    @one.def_vmap
-    def many(size: int, batched: list[bool], *arrays: jax.Array) -> tuple[jax.Array, bool]:
-        if size == 0:
-            return jnp.zeros((0, *statement.shape), statement.dtype), True
-
-        def each(index: jax.Array) -> jax.Array:
-            return one(*(a[index] if b else a for a, b in zip(arrays, batched)))
-
-        return jax.lax.map(each, jnp.arange(size)), True
-
-    return one
+    return in_turn(whole)
 
 
 def call(statement: Statement, *arrays: jax.Array) -> jax.Array:

@@ -105,11 +105,13 @@ def _backward(
     statement: Statement, saved: tuple[jax.Array, jax.Array, jax.Array, bool], cotangent: jax.Array
 ) -> tuple[jax.Array, jax.Array, None, jax.Array | None]:
     """The operation is linear in x, in dy and in out."""
+    from .dots import dot  # which is made of grouped_wgrad
+
     x, dy, offsets, has_out = saved
     sizes = jnp.diff(offsets, prepend=jnp.zeros_like(offsets, shape=1))
     by_weight = cotangent.astype(x.dtype)
-    dx = jax.lax.ragged_dot(dy, by_weight.swapaxes(1, 2), sizes, preferred_element_type=x.dtype)
-    ddy = jax.lax.ragged_dot(x, by_weight, sizes, preferred_element_type=dy.dtype)
+    dx = dot(None, x.dtype, dy, by_weight.swapaxes(1, 2), sizes)
+    ddy = dot(None, dy.dtype, x, by_weight, sizes)
     if not has_out:
         return dx, ddy, None, None
     accumulates = statement.fields["accumulate"]

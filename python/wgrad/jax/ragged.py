@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
 from .._refusals import refuse
-from .natural import grouped_wgrad
+from .dots import dot
 
 _DTYPES = ("bfloat16", "float16")
-_MULTIPLE = 8  # rows of 16 bytes
 
 
 def ragged_dot(
@@ -59,45 +57,5 @@ def ragged_dot(
     return _eagerly(precision, preferred_element_type, lhs, rhs, group_sizes)
 
 
-@partial(jax.custom_vjp, nondiff_argnums=(0, 1))
-def _ragged_dot(
-    precision: Any, dtype: Any, lhs: jax.Array, rhs: jax.Array, sizes: jax.Array
-) -> jax.Array:
-    return jax.lax.ragged_dot(lhs, rhs, sizes, precision, dtype)
-
-
-#: The same for eager calls, which then find a compiled program by what is static of them.
-_eagerly = jax.jit(_ragged_dot, static_argnums=(0, 1), inline=True)
-
-
-def _forward(
-    precision: Any, dtype: Any, lhs: jax.Array, rhs: jax.Array, sizes: jax.Array
-) -> tuple[jax.Array, tuple[jax.Array, jax.Array, jax.Array]]:
-    _require_aligned(rhs)
-    return _ragged_dot(precision, dtype, lhs, rhs, sizes), (lhs, rhs, sizes)
-
-
-def _backward(
-    precision: Any,
-    dtype: Any,
-    saved: tuple[jax.Array, jax.Array, jax.Array],
-    cotangent: jax.Array,
-) -> tuple[jax.Array, jax.Array, None]:
-    lhs, rhs, sizes = saved
-    by_lhs = jax.linear_transpose(
-        lambda left: jax.lax.ragged_dot(left, rhs, sizes, precision, dtype), lhs
-    )
-    (dlhs,) = by_lhs(cotangent)
-    offsets = jnp.cumsum(sizes, dtype=jnp.int32)
-    drhs = grouped_wgrad(lhs, cotangent.astype(lhs.dtype), offsets, out_dtype=rhs.dtype)
-    return dlhs, drhs, None
-
-
-_ragged_dot.defvjp(_forward, _backward)
-
-
-def _require_aligned(rhs: jax.Array) -> None:
-    """Refuses what wgrad cannot differentiate, before anything is computed."""
-    if rhs.ndim == 3 and (rhs.shape[1] % _MULTIPLE or rhs.shape[2] % _MULTIPLE):
-        need = f"of k and n that are multiples of {_MULTIPLE}, where it is differentiated"
-        raise refuse("rhs", f"of shape {rhs.shape}", need)
+#: Under jit, so that eager calls find a compiled program by what is static of them.
+_eagerly = jax.jit(dot, static_argnums=(0, 1), inline=True)
