@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import jax
@@ -10,8 +9,8 @@ import jax.numpy as jnp
 
 from .. import _core
 from .._functions import NATURAL
-from .dense import dense
-from .statement import Statement, checked, like
+from .derivatives import weight_gradient
+from .statement import checked, like
 
 #: Options of wgrad.grouped_wgrad that this one has not.
 _UNUSED = {
@@ -84,38 +83,5 @@ def grouped_wgrad(
     return _eagerly(statement, x, dy, offsets, out)
 
 
-@partial(jax.custom_vjp, nondiff_argnums=(0,))
-def _differentiable(
-    statement: Statement, x: jax.Array, dy: jax.Array, offsets: jax.Array, out: jax.Array | None
-) -> jax.Array:
-    return dense(statement, *statement.stored(x, dy), offsets, *(() if out is None else (out,)))
-
-
-#: The same for eager calls, which then find a compiled program by what is static of them.
-_eagerly = jax.jit(_differentiable, static_argnums=0, inline=True)
-
-
-def _forward(
-    statement: Statement, x: jax.Array, dy: jax.Array, offsets: jax.Array, out: jax.Array | None
-) -> tuple[jax.Array, tuple[jax.Array, jax.Array, jax.Array, bool]]:
-    return _differentiable(statement, x, dy, offsets, out), (x, dy, offsets, out is not None)
-
-
-def _backward(
-    statement: Statement, saved: tuple[jax.Array, jax.Array, jax.Array, bool], cotangent: jax.Array
-) -> tuple[jax.Array, jax.Array, None, jax.Array | None]:
-    """The operation is linear in x, in dy and in out."""
-    from .dots import dot  # which is made of grouped_wgrad
-
-    x, dy, offsets, has_out = saved
-    sizes = jnp.diff(offsets, prepend=jnp.zeros_like(offsets, shape=1))
-    by_weight = cotangent.astype(x.dtype)
-    dx = dot(None, x.dtype, dy, by_weight.swapaxes(1, 2), sizes)
-    ddy = dot(None, dy.dtype, x, by_weight, sizes)
-    if not has_out:
-        return dx, ddy, None, None
-    accumulates = statement.fields["accumulate"]
-    return dx, ddy, None, cotangent if accumulates else jnp.zeros_like(cotangent)
-
-
-_differentiable.defvjp(_forward, _backward)
+#: Under jit, so that eager calls find a compiled program by what is static of them.
+_eagerly = jax.jit(weight_gradient, static_argnums=0, inline=True)

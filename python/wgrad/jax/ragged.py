@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from .._refusals import refuse
-from .dots import dot
+from .derivatives import dot
 
 _DTYPES = ("bfloat16", "float16")
 

@@ -1,7 +1,7 @@
-"""jax.lax.ragged_dot with the gradient of its right side from wgrad; what vmap does to them all.
+"""The weight gradient and ragged_dot, which are each other's derivatives; what vmap does to them all.
 
-JAX's own rules for vmap know some cases and raise NotImplementedError for the others. Here it makes
-one call after another, as it does of the custom call.
+JAX's own rules for vmap of ragged_dot know some cases and raise NotImplementedError for the others.
+Here it makes one call after another, as it does of the custom call.
 """
 
 from __future__ import annotations
@@ -13,11 +13,61 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from .. import _core
+from .._functions import NATURAL
 from .._refusals import refuse
+from .dense import dense
 from .in_turn import in_turn
-from .natural import grouped_wgrad
+from .statement import Statement, checked, like
 
 _MULTIPLE = 8  # rows of 16 bytes
+
+#: Options of wgrad.grouped_wgrad, but for out_dtype.
+_PLAIN = {
+    "accumulate": False,
+    "acc_dtype": None,
+    "mma_tiler_mn": (256, 256),
+    "cluster_shape_mn": None,
+    "backend": None,
+    "sm_limit": None,
+    "sf_vec_size": None,
+    "compact_scales": False,
+    "input_order": "tensor2d",
+    "validate_device_data": False,
+}
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(0,))
+def weight_gradient(
+    statement: Statement, x: jax.Array, dy: jax.Array, offsets: jax.Array, out: jax.Array | None
+) -> jax.Array:
+    """(E, M, N): what the statement says of x (T, M), dy (T, N), offsets and what it adds to."""
+    return dense(statement, *statement.stored(x, dy), offsets, *(() if out is None else (out,)))
+
+
+def _weight_forward(
+    statement: Statement, x: jax.Array, dy: jax.Array, offsets: jax.Array, out: jax.Array | None
+) -> tuple[jax.Array, tuple[jax.Array, jax.Array, jax.Array, bool]]:
+    return weight_gradient(statement, x, dy, offsets, out), (x, dy, offsets, out is not None)
+
+
+def _weight_backward(
+    statement: Statement, saved: tuple[jax.Array, jax.Array, jax.Array, bool], cotangent: jax.Array
+) -> tuple[jax.Array, jax.Array, None, jax.Array | None]:
+    """The operation is linear in x, in dy and in out."""
+    x, dy, offsets, has_out = saved
+    sizes = jnp.diff(offsets, prepend=jnp.zeros_like(offsets, shape=1))
+    by_weight = cotangent.astype(x.dtype)
+    dx = dot(None, x.dtype, dy, by_weight.swapaxes(1, 2), sizes)
+    ddy = dot(None, dy.dtype, x, by_weight, sizes)
+    if not has_out:
+        return dx, ddy, None, None
+    accumulates = statement.fields["accumulate"]
+    return dx, ddy, None, cotangent if accumulates else jnp.zeros_like(cotangent)
+
+
+weight_gradient.defvjp(_weight_forward, _weight_backward)
+
 
 @lru_cache(maxsize=256)
 def _plain(precision: Any, dtype: Any) -> Callable[..., jax.Array]:
@@ -111,7 +161,10 @@ dot_by_lhs.defvjp(_by_lhs_forward, _by_lhs_backward)
 def _by_rhs(lhs: jax.Array, cotangent: jax.Array, rhs: jax.Array, sizes: jax.Array) -> jax.Array:
     offsets = jnp.cumsum(sizes, dtype=jnp.int32)
     given = cotangent.astype(lhs.dtype)
-    return grouped_wgrad(lhs, given, offsets, out_dtype=rhs.dtype)
+    options = NATURAL.options(_PLAIN | {"out_dtype": rhs.dtype})
+    tensors = {"a": like(lhs), "b": like(given), "offsets": like(offsets)}
+    statement = checked(_core.Api.NATURAL, options, False, **tensors).overwriting()
+    return weight_gradient(statement, lhs, given, offsets, None)
 
 
 def _require_aligned(rhs: jax.Array) -> None:
