@@ -113,7 +113,8 @@ TEST(OperatorTest, RefusesInTheWordsOfTheCaller) {
   EXPECT_EQ(
       refusal<ValueError>(read),
       "wgrad: offsets_tensor is float64; it must be int32, the cumulative ends of the experts: "
-      "sample_offsets must be int32; offsets_tensor must be a contiguous rank-1 int32 tensor with one "
+      "sample_offsets must be int32; offsets_tensor must be a contiguous rank-1 int32 tensor with "
+      "one "
       "entry per expert");
 }
 
