@@ -17,7 +17,8 @@ constexpr std::array kRows = {
     Row{"rank", "a", "sample_a must be rank-2; a_tensor and b_tensor must both be rank-2"},
     Row{"rank", "b", "sample_b must be rank-2; a_tensor and b_tensor must both be rank-2"},
     Row{"rank", "offsets",
-        "offsets_tensor must be rank-1; offsets_tensor must be a contiguous rank-1 int32 tensor with "
+        "offsets_tensor must be rank-1; offsets_tensor must be a contiguous rank-1 int32 tensor "
+        "with "
         "one entry per expert"},
     Row{"rank", "wgrad", "sample_wgrad must be rank-3"},
     Row{"tokens", "b",
@@ -26,7 +27,8 @@ constexpr std::array kRows = {
     Row{"layout", "a", "A tensor must use a supported K-major or M-major layout"},
     Row{"layout", "b", "B tensor must use a supported K-major or N-major layout"},
     Row{"layout", "offsets",
-        "sample_offsets must be contiguous; offsets_tensor must be a contiguous rank-1 int32 tensor "
+        "sample_offsets must be contiguous; offsets_tensor must be a contiguous rank-1 int32 "
+        "tensor "
         "with one entry per expert"},
     Row{"layout", "wgrad",
         "sample_wgrad must be contiguous in expert/M/N order; wgrad_tensor must be contiguous in "
@@ -34,7 +36,8 @@ constexpr std::array kRows = {
     Row{"shape", "wgrad", "sample_wgrad shape mismatch; wgrad_tensor shape mismatch"},
     Row{"shape", "wgrad_ptrs", "wgrad_ptrs length mismatch"},
     Row{"dtype", "offsets",
-        "sample_offsets must be int32; offsets_tensor must be a contiguous rank-1 int32 tensor with "
+        "sample_offsets must be int32; offsets_tensor must be a contiguous rank-1 int32 tensor "
+        "with "
         "one entry per expert"},
     Row{"shape", "offsets",
         "offsets_tensor must be a contiguous rank-1 int32 tensor with one entry per expert"},
