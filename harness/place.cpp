@@ -10,8 +10,8 @@ constexpr int kEmulatedSms = 2;
 
 }  // namespace
 
-DeviceSpec emulated_device(int sms) {
-  DeviceSpec device = gpu_by_name("sm90");
+DeviceSpec emulated_device(int sms, const std::string& name) {
+  DeviceSpec device = gpu_by_name(name);
   device.kind = DeviceKind::kEmulated;
   device.name = "emulated " + device.name;
   device.sm_count = sms > 0 ? sms : kEmulatedSms;
@@ -20,7 +20,7 @@ DeviceSpec emulated_device(int sms) {
 
 Place place_of(const PlaceChoice& choice) {
   if (choice.backend == "cuda") return {cuda_device(choice.gpu), cuda_memory(choice.gpu)};
-  if (choice.backend == "emu") return {emulated_device(choice.sms), host_device()};
+  if (choice.backend == "emu") return {emulated_device(choice.sms, choice.emulated), host_device()};
   DeviceSpec device = cpu_device();
   if (choice.threads > 0) device.threads = choice.threads;
   return {device, host_device()};

@@ -37,6 +37,7 @@ namespace {
 struct TraceFlags {
   ProblemFlags problem;
   std::string backend = "emu";
+  std::string device = "sm90";
   int sms = 0;
   int warmup = 0;
   std::string timeline = "trace.json";
@@ -111,11 +112,21 @@ std::vector<TraceSpan> of_warpgroup(const Timeline& timeline, int group) {
   return out;
 }
 
+/// What its tracks are called but for their numbers: "math 0 warp", "multiplier".
+std::string group_name(const Timeline& timeline, int group) {
+  const auto track = std::find_if(
+      timeline.tracks.begin(), timeline.tracks.end(),
+      [&](const TraceTrack& t) { return t.role == TraceRole::kMath && t.group == group; });
+  if (track == timeline.tracks.end()) return fmt::format("math {}", group);
+  return track->name.substr(0, track->name.find_last_not_of("0123456789 ") + 1);
+}
+
 /// Of the time that its record covers, the share that a warpgroup spends in each kind of span; one
 /// that lies within another counts in both.
 void print_shares(const Timeline& timeline, std::ostream& out) {
-  constexpr std::string_view kNames[] = {"multiply",  "wait full", "wait turn", "mask",
-                                         "wait ring", "write box", "finish"};
+  constexpr std::string_view kNames[] = {"multiply",         "wait full", "wait turn",
+                                         "wait accumulator", "wait sum",  "mask",
+                                         "wait ring",        "write box", "finish"};
   out << "shares of CTA 0's time; a wait within a multiplication counts in both:\n";
   for (int group = 0; group < 2; ++group) {
     const std::vector<TraceSpan> spans = of_warpgroup(timeline, group);
@@ -126,7 +137,7 @@ void print_shares(const Timeline& timeline, std::ostream& out) {
     }
     double whole = 0;
     for (const auto& [track, last] : end) whole += last - begin[track];
-    out << fmt::format("math warpgroup {}:", group);
+    out << fmt::format("{}:", group_name(timeline, group));
     for (const std::string_view name : kNames) {
       double sum = 0;
       for (const TraceSpan& s : spans) sum += s.name == name ? s.end_us - s.begin_us : 0;
@@ -145,7 +156,8 @@ int run(const TraceFlags& flags, std::ostream& out, std::ostream& err) {
   std::ofstream json = opened("--timeline", flags.timeline);
   std::ofstream picture;
   if (flags.has_picture) picture = opened("--picture", flags.picture);
-  harness::Place place = harness::place_of({.backend = flags.backend, .sms = flags.sms});
+  harness::Place place =
+      harness::place_of({.backend = flags.backend, .sms = flags.sms, .emulated = flags.device});
   const bench::Shape shape = shape_of(flags, choices.front());
   const Problem problem = make_problem(flags.problem, shape);
   const Executable executable =
@@ -203,6 +215,8 @@ void add_trace_command(CLI::App& app, std::function<int()>& command, std::ostrea
   sub->add_option("--backend", flags->backend,
                   "emu (the emulated GPU's modelled time), or cuda (device 0)")
       ->check(CLI::IsMember({"emu", "cuda"}));
+  sub->add_option("--device", flags->device, "The emulated GPU: sm90, sm100 or sm103 (sm90)")
+      ->check(CLI::IsMember({"sm90", "sm100", "sm103"}));
   add_number(*sub, "--sms", flags->sms, 1, "Multiprocessors of the emulated GPU (2)");
   add_number(*sub, "--warmup", flags->warmup, 0, "Runs before the one that is shown (0)");
   sub->add_option("--timeline", flags->timeline, "File for ui.perfetto.dev (trace.json)");

@@ -130,7 +130,7 @@ TEST(TraceCommand, WritesBothFiles) {
                     out, err),
             kOk)
       << err.str();
-  EXPECT_NE(out.str().find("math warpgroup 1:  multiply"), std::string::npos) << out.str();
+  EXPECT_NE(out.str().find("math 1 warp:  multiply"), std::string::npos) << out.str();
   std::ifstream file(json);
   EXPECT_GT(nlohmann::json::parse(file).at("traceEvents").size(), 100U);
   EXPECT_GT(std::filesystem::file_size(svg), 1000U);

@@ -28,9 +28,9 @@ struct Ran {
   Bytes output;
 };
 
-Ran run(const CaseData& data) {
+Ran run(const CaseData& data, const DeviceSpec& device = emulated_sm90(2)) {
   const Executable executable =
-      prepare(problem(data.source), emulated_sm90(2), {.backend = "emu", .trace = true});
+      prepare(problem(data.source), device, {.backend = "emu", .trace = true});
   Instance instance(data, host_device());
   std::vector<std::byte> record(static_cast<std::size_t>(executable.workspace_bytes()));
   instance.operands().workspace = record.data();
@@ -52,6 +52,21 @@ std::size_t count(const std::vector<TraceSpan>& spans, std::string_view name) {
       spans.begin(), spans.end(), [&](const TraceSpan& s) { return s.name == name; }));
 }
 
+void expect_in_order(const Timeline& timeline) {
+  EXPECT_TRUE(timeline.complete);
+  for (const auto& [track, spans] : by_track(timeline)) {
+    std::vector<double> open;  // ends of the spans around the next one
+    for (const TraceSpan& s : spans) {
+      EXPECT_LE(s.begin_us, s.end_us);
+      while (!open.empty() && open.back() <= s.begin_us + 1e-9) open.pop_back();
+      if (!open.empty()) {
+        EXPECT_LE(s.end_us, open.back() + 1e-9) << track.second << ": " << s.name;
+      }
+      open.push_back(s.end_us);
+    }
+  }
+}
+
 class EmuTimeline : public testing::TestWithParam<int> {
  protected:
   static Case variant(int number) {
@@ -71,19 +86,10 @@ class EmuTimeline : public testing::TestWithParam<int> {
 
 TEST_P(EmuTimeline, TheResultIsRightAndTimeIsInOrder) {
   const CaseData data(variant(GetParam()));
-  const Ran r = run(data);
-  EXPECT_TRUE(same_image(data, r.output, oracle_output(data)));
-  EXPECT_TRUE(r.timeline.complete);
-  for (const auto& [track, spans] : by_track(r.timeline)) {
-    std::vector<double> open;  // ends of the spans around the next one
-    for (const TraceSpan& s : spans) {
-      EXPECT_LE(s.begin_us, s.end_us);
-      while (!open.empty() && open.back() <= s.begin_us + 1e-9) open.pop_back();
-      if (!open.empty()) {
-        EXPECT_LE(s.end_us, open.back() + 1e-9) << track.second << ": " << s.name;
-      }
-      open.push_back(s.end_us);
-    }
+  for (const DeviceSpec& device : {emulated_sm90(2), emulated_sm100(2)}) {
+    const Ran r = run(data, device);
+    EXPECT_TRUE(same_image(data, r.output, oracle_output(data))) << device.name;
+    expect_in_order(r.timeline);
   }
 }
 
@@ -104,6 +110,45 @@ TEST(EmuTimeline, CountsWhatTheKernelDid) {
   double busy = 0;
   for (const TraceSpan& s : wgmmas) busy += s.end_us - s.begin_us;
   EXPECT_NEAR(busy * 1830, 4.0 * (10 + 3) * 4 * 64, 200);  // 64 cycles each
+}
+
+// One pair, 2 tiles of 256x256 for each expert, of 10 and 2 k blocks.
+TEST(EmuTimelineSm100, CountsWhatTheKernelDid) {
+  Case c = plain_case();
+  c.counts = {610, 0, 65};
+  DeviceSpec b300 = emulated_sm100(2);
+  b300.arch = 103;
+  const Ran r = run(CaseData(c), b300);
+  const auto tracks = by_track(r.timeline);
+  constexpr std::size_t kBlocks = std::size_t{2} * (10 + 2);
+  for (int cta = 0; cta < 2; ++cta) {
+    EXPECT_EQ(count(tracks.at({cta, "epilogue warp 3"}), "tile"), 6U);
+    EXPECT_EQ(count(tracks.at({cta, "epilogue warp 3"}), "write box"), 6U * 4);
+    EXPECT_EQ(count(tracks.at({cta, "epilogue warp 0"}), "wait sum"), 4U);
+    EXPECT_EQ(count(tracks.at({cta, "producer 0"}), "copy"), kBlocks);
+    EXPECT_EQ(count(tracks.at({cta, "tensor cores"}), "multiply"), kBlocks * 4);
+  }
+  EXPECT_EQ(count(tracks.at({0, "multiplier"}), "multiply"), kBlocks);
+  EXPECT_EQ(count(tracks.at({0, "multiplier"}), "wait accumulator"), 4U);
+  EXPECT_EQ(tracks.count({1, "multiplier"}), 0U);  // the first CTA's multiplies for both
+}
+
+// The sums of a tile leave while the next one is multiplied.
+TEST(EmuTimelineSm100, TheEpilogueRunsUnderTheMainLoop) {
+  Case c = plain_case();
+  c.counts = {900};
+  const Ran r = run(CaseData(c), emulated_sm100(2));
+  const auto tracks = by_track(r.timeline);
+  const auto& boxes = tracks.at({0, "epilogue warp 0"});
+  const auto& products = tracks.at({0, "tensor cores"});
+  const auto first = std::find_if(boxes.begin(), boxes.end(),
+                                  [](const TraceSpan& s) { return s.name == "write box"; });
+  ASSERT_NE(first, boxes.end());
+  EXPECT_LT(first->begin_us, products.back().end_us);
+  double idle = 0;  // between products
+  for (std::size_t i = 1; i < products.size(); ++i)
+    idle += products[i].begin_us - products[i - 1].end_us;
+  EXPECT_LT(idle, 0.1 * (products.back().end_us - products.front().begin_us));
 }
 
 // docs/emulator.md's commands, and the problems that the model of time was compared on.

@@ -12,6 +12,10 @@ struct TraceOf {
   WGRAD_DEVICE static TraceOf start(const KernelParams&) {
     return {};
   }
+  template <KernelConfig auto kConfig>
+  WGRAD_DEVICE static TraceOf start_alone(const KernelParams&) {
+    return {};
+  }
   WGRAD_DEVICE u32 now() const { return 0; }
   WGRAD_DEVICE void record(TraceKind, u32, u32) {}
   WGRAD_DEVICE void anchor() {}
@@ -28,12 +32,18 @@ struct TraceOf<true> {
 
   template <KernelConfig auto kConfig>
   WGRAD_DEVICE static TraceOf start(const KernelParams& p) {
+    if (arch::lane_index() == 0) return start_alone<kConfig>(p);
     TraceOf t;
-    if (arch::lane_index() == 0) {
-      const u64 first = trace_track(kConfig, arch::block_index(), arch::thread_index() / 32);
-      t.next = p.trace + first * sizeof(TraceEvent);
-      t.end = t.next + kTraceEvents * sizeof(TraceEvent);
-    }
+    t.anchor();
+    return t;
+  }
+  // By the one lane of a warp that acts.
+  template <KernelConfig auto kConfig>
+  WGRAD_DEVICE static TraceOf start_alone(const KernelParams& p) {
+    TraceOf t;
+    const u64 first = trace_track(kConfig, arch::block_index(), arch::thread_index() / 32);
+    t.next = p.trace + first * sizeof(TraceEvent);
+    t.end = t.next + kTraceEvents * sizeof(TraceEvent);
     t.anchor();
     return t;
   }

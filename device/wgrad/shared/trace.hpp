@@ -15,7 +15,8 @@ enum class TraceKind : u32 {
   kWaitTurn,  // detail: warpgroup
   kWaitFull,
   kMask,
-  kMultiply,   // from the issue of a stage's wgmmas to the wait that finds them complete
+  kMultiply,  // from the issue of a stage's wgmmas to the wait that finds them complete; on SM 10.0
+              // their issue
   kWaitParts,  // split_k: room for the parts to send, then the other CTAs' parts
   kSendParts,
   kWaitRing,  // detail of this and the next: output box of the tile
@@ -25,6 +26,8 @@ enum class TraceKind : u32 {
   kEngineLoad,
   kEngineMultiply,
   kEngineStore,
+  kWaitSum,          // SM 10.0; detail of this and the next: accumulator
+  kWaitAccumulator,  // until it is read
 };
 
 struct TraceEvent {

@@ -118,7 +118,7 @@ struct TileEpilogue : TileBoxes<kConfig, WholeTile, 1, kConfig.tile_m> {
     if constexpr (reads_output(kConfig)) this->fetch_first(w);
     if constexpr (reduces_output(kConfig)) this->prefetch_first(w);
     if (w.blocks > 0)
-      trace.span(TraceKind::kWaitFull, accumulators.at.slot, [&] { accumulators.wait_full(); });
+      trace.span(TraceKind::kWaitSum, accumulators.at.slot, [&] { accumulators.wait_full(); });
     if constexpr (kConfig.partial_columns) write_edge(w);
     if (boxes == 0) release(w);
 #pragma unroll 1

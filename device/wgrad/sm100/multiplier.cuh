@@ -84,7 +84,8 @@ struct Multiplier {
 
   WGRAD_DEVICE void multiply(const Work& w, Trace<kConfig>& trace) {
     const u32 instruction = this->instruction(w);
-    accumulators.wait_empty();
+    trace.span(TraceKind::kWaitAccumulator, accumulators.at.slot,
+               [&] { accumulators.wait_empty(); });
     for (i32 block = 0; block < w.blocks; ++block, at.advance()) {
       trace.span(TraceKind::kWaitFull, at.slot, [&] { wait_stage(); });
       const u32 begin = trace.now();
@@ -99,7 +100,7 @@ struct Multiplier {
   // by it. At the end every commit's arrival is waited for: shared memory must outlive it; the
   // producer waits for a pair's, of which the second CTA's multiplier knows nothing.
   WGRAD_DEVICE void run() {
-    auto trace = Trace<kConfig>::template start<kConfig>(cta.params);
+    auto trace = Trace<kConfig>::template start_alone<kConfig>(cta.params);
     const bool is_first = kCtas == 1 || cta.rank == 0;  // it multiplies for both
     for (;; queue.at.advance()) {
       const Work w = queue.read();

@@ -83,15 +83,20 @@ bool computes(const Config& c, const Problem& p) {
          c.accumulate == want.accumulate && c.partial_columns >= want.partial_columns;
 }
 
-std::vector<Config> offered_configs(const Problem& p, const DeviceSpec& device) {
-  if (device.kind != DeviceKind::kEmulated) return fitting_configs(p, device);
+std::vector<Config> compiled_configs(const std::vector<CompiledKernel>& kernels, const Problem& p,
+                                     const DeviceSpec& device) {
   std::vector<Config> out;
-  for (const CompiledKernel& kernel : emulated_kernels()) {
+  for (const CompiledKernel& kernel : kernels) {
     const Config& c = kernel.config;
     if (tiling_allows(p.tiling, {c.tile_n, c.cluster_m}) && computes(c, p) && fits(c, p, device))
       out.push_back(c);
   }
   return out;
+}
+
+std::vector<Config> offered_configs(const Problem& p, const DeviceSpec& device) {
+  return device.kind == DeviceKind::kEmulated ? compiled_configs(emulated_kernels(), p, device)
+                                              : fitting_configs(p, device);
 }
 
 LaunchConfig launch_values(const Config& c, const Problem& p, const DeviceSpec& device) {

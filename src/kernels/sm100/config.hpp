@@ -38,6 +38,9 @@ std::vector<Config> fitting_configs(const Problem& problem, const DeviceSpec& de
 /// Whether a kernel of `config` computes `problem`: it may take more than the problem needs (any
 /// width of an MN-major operand, columns stored one by one).
 bool computes(const Config& config, const Problem& problem);
+/// Those of `kernels` that compute `problem` on `device`.
+std::vector<Config> compiled_configs(const std::vector<CompiledKernel>& kernels,
+                                     const Problem& problem, const DeviceSpec& device);
 /// What the search chooses from: fitting ones; on an emulated device, compiled ones.
 std::vector<Config> offered_configs(const Problem& problem, const DeviceSpec& device);
 

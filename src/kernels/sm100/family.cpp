@@ -7,7 +7,7 @@
 #include "kernels/sm100/image.hpp"
 #include "kernels/sm100/limits.hpp"
 #include "kernels/sm100/source.hpp"
-#include "wgrad/errors.hpp"
+#include "kernels/sm100/traced.hpp"
 
 namespace wgrad::kernels::sm100 {
 namespace {
@@ -18,10 +18,6 @@ constexpr std::array kArchitectures = {Architecture{100, "Blackwell"},
 /// All: limits() has the sentence for those without a kernel.
 bool takes(const Problem&) {
   return true;
-}
-
-plan::Plan traced(const Problem&, const plan::Plan&, const DeviceSpec&) {
-  throw RuntimeError("wgrad: the device is SM 10.0; a traced run needs SM 9.0");
 }
 
 }  // namespace
@@ -37,6 +33,7 @@ const KernelFamily kFamily = {.name = "sm100",
                               .check_operands = check_operands,
                               .image = image,
                               .traced = traced,
+                              .read_trace = timeline,
                               .emulated = emulated};
 
 }  // namespace wgrad::kernels::sm100

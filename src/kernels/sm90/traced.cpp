@@ -2,27 +2,21 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <string>
+#include <utility>
 
-#include "kernels/search.hpp"
 #include "kernels/sm90/config.hpp"
 #include "kernels/sm90/cost.hpp"
 #include "kernels/sm90/emulated/kernels.hpp"
-#include "wgrad/errors.hpp"
-#include "wgrad/shared/trace.hpp"
+#include "kernels/traced_choice.hpp"
 
 namespace wgrad::kernels::sm90 {
 namespace {
 
-/// `plan` with a traced kernel's configuration, and its workspace.
-plan::Plan with(const plan::Plan& plan, const LaunchConfig& config, const std::string& summary) {
-  plan::Plan out = plan;
-  out.config = config;
-  out.workspace = workspace_of(config);
-  out.workspace.push_back({"trace", static_cast<std::int64_t>(shared::trace_bytes(
-                                        config.kernel, static_cast<shared::u32>(config.grid)))});
-  out.summary = summary + ", traced";
-  return out;
+plan::Plan with(plan::Plan plan, const LaunchConfig& config, const std::string& summary) {
+  plan.workspace = workspace_of(config);
+  plan.summary = summary;
+  return traced_plan(std::move(plan), config);
 }
 
 std::string in_place_of(const shared::Config& c) {
@@ -32,28 +26,15 @@ std::string in_place_of(const shared::Config& c) {
 }
 
 plan::Plan traced_on_emulator(const Problem& p, const plan::Plan& plan, DeviceSpec device) {
-  const auto compiled = compiled_configs(emulated_traced_kernels(), p, device);
-  if (compiled.empty()) {
-    throw RuntimeError(
-        fmt::format("wgrad: problem is a combination of types, majors and modes; it must be one of "
-                    "the {} that the emulator's traced kernels were compiled for",
-                    emulated_traced_kernels().size()));
-  }
+  const auto& kernels = emulated_traced_kernels();
+  const auto compiled = compiled_configs(kernels, p, device);
   device.kind = DeviceKind::kCuda;
-  const auto all = plans(plan.backend, p, device);
-  const auto best = std::find_if(all.begin(), all.end(), [&](const plan::Plan& candidate) {
-    return candidate.family == plan.family;
-  });
-  shared::Config planned = best->config.as<LaunchConfig>().kernel;
-  planned.trace = true;
-  const auto ms = [&](const shared::Config& c) { return cost(c, p, device).ms; };
-  const bool exact = std::find(compiled.begin(), compiled.end(), planned) != compiled.end();
-  const LaunchConfig config = launch_values(
-      exact ? planned
-            : *std::min_element(compiled.begin(), compiled.end(),
-                                [&](const auto& x, const auto& y) { return ms(x) < ms(y); }),
-      p, device);
-  return with(plan, config, summary(config) + (exact ? "" : in_place_of(planned)));
+  const auto chosen =
+      choose_traced<LaunchConfig>(compiled, kernels.size(), p, plan, device,
+                                  [&](const shared::Config& c) { return cost(c, p, device).ms; });
+  const LaunchConfig config = launch_values(chosen.config, p, device);
+  return with(plan, config,
+              summary(config) + (chosen.is_exact() ? "" : in_place_of(chosen.planned)));
 }
 
 }  // namespace

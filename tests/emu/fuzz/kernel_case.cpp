@@ -150,6 +150,13 @@ void make_many(KernelCase& k, const Config& c, Random& random, std::uint64_t whi
   if (c.partial_columns) k.n = 61;
 }
 
+// The same, of which one CTA, or cluster, has a tile of zeros between others.
+void make_many_with_zeros(KernelCase& k, const Config& c, Random& random, std::uint64_t which) {
+  make_many(k, c, random, which);
+  k.sms = shared::cluster_ctas(c);
+  for (std::size_t e = 0; e < 12; ++e) k.counts[e] = e % 5 == 1 ? 0 : 13;
+}
+
 // More tiles than a track has room for.
 void make_long(KernelCase& k, const Config& c) {
   k.m = 64;
@@ -307,6 +314,8 @@ KernelCase fuzz_case(const Config& c, std::size_t kernel, std::uint64_t number) 
     make_long(k, c);
   } else if (c.accumulate && number % 13 == 5) {
     make_many(k, c, random, number / 13);
+  } else if (!c.accumulate && number % 89 == 21) {
+    make_many_with_zeros(k, c, random, number / 89);
   } else if (c.accumulate && number % 87 == 20) {
     make_deep(k, c);
   } else if (shared::aligns_first_token(c) && number % 10 == 9) {

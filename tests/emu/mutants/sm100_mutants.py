@@ -5,7 +5,7 @@ What it shares with SM 9.0 (device/wgrad/common) is broken there; here what only
 
 ACC, MULTIPLIER, PREPARATION = "sm100/accumulators.cuh", "sm100/multiplier.cuh", "sm100/preparation.cuh"
 EPILOGUE, SMEM, MAIN, CONFIG = "sm100/epilogue.cuh", "sm100/smem.hpp", "sm100/wgrad_sm100.cuh", "sm100/config.hpp"
-ALIGN, RING, BOXES, PRODUCER = "common/align.cuh", "common/output_ring.cuh", "common/tile_boxes.cuh", "common/producer.cuh"
+ALIGN, LOADER, PRODUCER, WORK = "common/align.cuh", "common/loader.cuh", "common/producer.cuh", "common/work.cuh"
 INSTRUCTION, MATRIX = "shared/instruction_descriptor.hpp", "shared/matrix_descriptor.hpp"
 
 SM100 = [
@@ -31,15 +31,13 @@ SM100 = [
      'kWarpgroupWarps * static_cast<u32>(c.cluster_m) + 1);', 0),
     ("accumulator full counts two", SMEM, '"accumulator full", accumulators, 1)', '"accumulator full", accumulators, 2)', 0),
     ("empty counts two", SMEM, 't.add_barriers("empty", stages, 1);', 't.add_barriers("empty", stages, 2);', 0),
-    ("ready counts a warp less", SMEM, '"ready", stages, kPreparationWarps)', '"ready", stages, kPreparationWarps - 1)', 2),
-    ("ready counts a warp more", SMEM, '"ready", stages, kPreparationWarps)', '"ready", stages, kPreparationWarps + 1)', 2),
+    ("ready counts a warp less", SMEM, "kPreparationWarps * static_cast", "(kPreparationWarps - 1) * static_cast", 2),
+    ("ready counts a warp more", SMEM, "kPreparationWarps * static_cast", "(kPreparationWarps + 1) * static_cast", 2),
     ("readback counts two", SMEM, '"readback", slots, 1)', '"readback", slots, 2)', 9),
     # The multiplier.
-    ("stage not waited for", MULTIPLIER, "      pipeline.wait_full(at);\n", "", 0),
-    ("prepared stage not waited for", MULTIPLIER, "arch::barrier_wait(pipeline.base + place_of(kConfig, \"ready\").at + at.slot * kBarrierBytes,\n                         at.parity);",
-     "", 2),
-    ("prepared stage, parity", MULTIPLIER, "+ at.slot * kBarrierBytes,\n                         at.parity);",
-     "+ at.slot * kBarrierBytes,\n                         at.parity ^ 1);", 2),
+    ("stage not waited for", MULTIPLIER, "if constexpr (!kPrepared) return pipeline.wait_full(at);", "if constexpr (!kPrepared) return;", 0),
+    ("prepared stage not waited for", MULTIPLIER, "      arch::barrier_wait(ready, at.parity);\n", "", 2),
+    ("prepared stage, parity", MULTIPLIER, "arch::barrier_wait(ready, at.parity);", "arch::barrier_wait(ready, at.parity ^ 1);", 2),
     ("stage multiplied before it is prepared", MULTIPLIER, "kPrepared = prepares_stages(kConfig);", "kPrepared = false;", 2),
     ("stage never handed back", MULTIPLIER, "    commit(pipeline.empty(at.slot));\n", "", 0),
     ("first stage handed back for each", MULTIPLIER, "commit(pipeline.empty(at.slot));",
@@ -80,9 +78,9 @@ SM100 = [
     ("next stage not waited for", PREPARATION, "      pipeline.wait_full(next);\n", "", 7),
     ("next stage is the same", PREPARATION, "      next.advance();\n", "", 7),
     ("next stage after the last waited for", PREPARATION, "&& block + 1 < w.blocks) {", ") {", 7),
-    ("ready while lanes still move", PREPARATION, "      arch::warp_sync();\n", "", 2, 60),
-    ("ready by every lane", PREPARATION, "      if (arch::lane_index() == 0)\n        arch::barrier_arrive(", "        arch::barrier_arrive(", 2),
-    ("never ready", PREPARATION, "        arch::barrier_arrive(pipeline.base + kReady.at + at.slot * kBarrierBytes);\n", "        {}\n", 2),
+    ("ready while lanes still move", PREPARATION, "    arch::warp_sync();\n", "", 2, 60),
+    ("ready by every lane", PREPARATION, "    if (arch::lane_index() != 0) return;\n", "", 2),
+    ("never ready", PREPARATION, "      tell_ready();\n", "", 2),
     ("nothing prepared", PREPARATION, "      align(w, block, shift, a, b);\n", "", 2),
     ("shift of the first window forgotten", PREPARATION, "+ i32(shift) + block", "+ block", 2),
     ("stage of another block prepared", PREPARATION, "block * kConfig.tile_k;\n    align_share", "0;\n    align_share", 2),
@@ -100,8 +98,8 @@ SM100 = [
     ("accumulator kept where no box is written", EPILOGUE, "    if (boxes == 0) release(w);\n", "", 3),
     ("every box has the first columns", EPILOGUE, "load(values, w, u32(box) * kColumns);", "load(values, w, 0);", 1),
     ("sums of an empty tile", EPILOGUE, "    if (w.blocks == 0) {\n#pragma", "    if (false) {\n#pragma", 0),
-    ("accumulators of an empty tile released", EPILOGUE, "if (w.blocks > 0) accumulators.release();", "accumulators.release();", 0, 90),
-    ("accumulators advance over an empty tile", EPILOGUE, "if (w.blocks > 0) accumulators.at.advance();", "accumulators.at.advance();", 0, 90),
+    ("accumulators of an empty tile released", EPILOGUE, "if (w.blocks > 0) accumulators.release();", "accumulators.release();", 0, 24),
+    ("accumulators advance over an empty tile", EPILOGUE, "if (w.blocks > 0) accumulators.at.advance();", "accumulators.at.advance();", 0, 24),
     ("epilogue's accumulator does not alternate", EPILOGUE, "    if (w.blocks > 0) accumulators.at.advance();\n", "", 0),
     ("tile not waited for", EPILOGUE, "[&] { accumulators.wait_full(); }", "[&] {}", 0),
     ("box written before its slot is free", EPILOGUE, "    acquire_box(box);\n", "", 0),
@@ -122,9 +120,9 @@ SM100 = [
     # Pairs.
     ("pair: bytes of one CTA announced", PRODUCER, "2 * kStageBytes", "kStageBytes", 19),
     ("pair: both CTAs announce", PRODUCER, "if (cta.rank == 0) arch::barrier_arrive_expect", "arch::barrier_arrive_expect", 19),
-    ("pair: bytes counted in each CTA", PRODUCER, "if constexpr (kPair) return arch::map_to_rank(pipeline.full(stage), 0);\n", "", 19),
-    ("pair: the same half of B twice", PRODUCER, "kPair ? i32(cta.rank * kBoxRows) : 0", "0", 19),
-    ("pair: end does not wait for the other CTA's commits", PRODUCER, "    if constexpr (kPair) pipeline.wait_all_empty(at);", "", 19, 40),
+    ("pair: bytes counted in each CTA", PRODUCER, "if constexpr (kTogether) return arch::map_to_rank(pipeline.full(stage), 0);\n", "", 19),
+    ("pair: the same half of B twice", WORK, "return w.n0 + i32(cta.rank * b_stage_rows<kConfig>());", "return w.n0;", 19),
+    ("pair: end does not wait for the other CTA's commits", PRODUCER, "    if constexpr (kPair) pipeline.wait_all_empty(at);  //", "  //", 19, 40),
     ("pair: commits to the first CTA alone", MULTIPLIER, "kBothOfPair = 0b11", "kBothOfPair = 0b01", 19),
     ("pair: both CTAs multiply", MULTIPLIER, "kCtas == 1 || cta.rank == 0;", "true;", 19),
     ("pair: rows of one CTA", MULTIPLIER, "{kCtas * u32(kConfig.tile_m), u32(columns)}", "{u32(kConfig.tile_m), u32(columns)}", 19),
@@ -133,6 +131,26 @@ SM100 = [
     ("pair: accumulator empty counts one CTA", SMEM, "kWarpgroupWarps * static_cast<u32>(c.cluster_m));", "kWarpgroupWarps);", 19),
     ("pair: allocates before the peer runs", MAIN, "  if constexpr (kCtas == 2) arch::cluster_sync();  // the peer must run\n", "", 19),
     ("pair: freed while the peer reads", MAIN, "    arch::cluster_sync();\n  } else", "    arch::cta_sync();\n  } else", 19),
+    # Pairs with a K-major operand.
+    ("pair: K-major, the same half of B twice", WORK, "return w.n0 + i32(cta.rank * b_stage_rows<kConfig>());", "return w.n0;", 22),
+    ("pair: stages to be prepared counted in the first CTA", PRODUCER, "kPair && !moves_rows(kConfig);", "kPair;", 24),
+    ("pair: ready told in each CTA", PREPARATION, "arch::map_to_rank(ready, 0)", "arch::map_to_rank(ready, arch::cluster_rank())", 22),
+    ("pair: ready told by the first CTA alone", PREPARATION, "if (arch::lane_index() != 0) return;", "if (arch::lane_index() != 0 || arch::cluster_rank() != 0) return;", 22),
+    ("pair: ready released within the CTA", PREPARATION, "arch::barrier_arrive_release_cluster(", "arch::barrier_arrive_cluster(", 22),
+    ("pair: ready acquired within the CTA", MULTIPLIER, "arch::barrier_wait_acquire_cluster(ready, at.parity);", "arch::barrier_wait(ready, at.parity);", 22),
+    ("pair: prepared stages not waited for", MULTIPLIER, "      arch::barrier_wait_acquire_cluster(ready, at.parity);\n", "", 24),
+    ("pair: prepared stages, parity", MULTIPLIER, "arch::barrier_wait_acquire_cluster(ready, at.parity);", "arch::barrier_wait_acquire_cluster(ready, at.parity ^ 1);", 22),
+    ("pair: ready counts one CTA", SMEM, "kPreparationWarps * static_cast<u32>(c.cluster_m));", "kPreparationWarps);", 22),
+    ("pair: multiplied before it is prepared", MULTIPLIER, "kPrepared = prepares_stages(kConfig);", "kPrepared = false;", 25),
+    ("pair: rows of the peer's B put right", ALIGN, "b_stage_rows<kConfig>(), kThreads>", "u32(kConfig.tile_n), kThreads>", 25),
+    ("pair: half the rows of B put right", ALIGN, "b_stage_rows<kConfig>(), kThreads>", "b_stage_rows<kConfig>() / 2, kThreads>", 25),
+    ("pair: ragged rows of the first CTA's B", LOADER, "thread, first_b_row(cta, w), k);", "thread, w.n0, k);", 23),
+    ("pair: ragged rows of the peer's B copied", LOADER, "copy_ragged<b_stage_rows<kConfig>(), bits", "copy_ragged<u32(kConfig.tile_n), bits", 27),
+    ("pair: prepared without proxy fence", ALIGN, "  arch::fence_async_shared();\n  return true;", "  return true;", 24),
+    ("pair: the loader's stages without proxy fence", LOADER, "    arch::fence_async_shared();\n", "", 26),
+    ("pair: end of the loader does not wait for commits", PRODUCER, "    loader.template hand_over<0>();\n    if constexpr (kPair) pipeline.wait_all_empty(at);\n",
+     "    loader.template hand_over<0>();\n", 23, 40),
+    ("pair: end of K-major boxes does not wait for commits", PRODUCER, "    if constexpr (kPair) pipeline.wait_all_empty(at);  //", "  //", 22, 40),
     # The frame.
     ("lanes of the first warp for all", MAIN, "                        rows << 16,", "                        rows * 0,", 0),
     ("tensor memory kept", MAIN, "    arch::tensor_memory_free<kCtas>(memory, kColumns);\n", "", 0),
@@ -154,6 +172,4 @@ CI = ["no fence before an accumulator is summed", "accumulator released before i
 
 EQUIVALENT = {
     "all columns of a narrow tile": "multiplies columns that nobody reads: slower, the same output",
-    "accumulators of an empty tile released": "not covered: empty experts come last, unless there are more than 1024",
-    "accumulators advance over an empty tile": "not covered: empty experts come last, unless there are more than 1024",
 }

@@ -12,4 +12,7 @@ using CompiledKernel = kernels::CompiledKernel<shared::sm100::Config>;
 
 const std::vector<CompiledKernel>& emulated_kernels();
 
+/// Kernels as large as the planner's, with Config::trace: for timelines.
+const std::vector<CompiledKernel>& emulated_traced_kernels();
+
 }  // namespace wgrad::kernels::sm100

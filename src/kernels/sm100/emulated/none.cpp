@@ -13,4 +13,8 @@ const std::vector<CompiledKernel>& emulated_kernels() {
   return kNone;
 }
 
+const std::vector<CompiledKernel>& emulated_traced_kernels() {
+  return emulated_kernels();
+}
+
 }  // namespace wgrad::kernels::sm100

@@ -1,10 +1,8 @@
 #include "kernels/sm90/emulated/family.hpp"
 
-#include <cstddef>
-#include <map>
-
 #include "emu/memory/shared_regions.hpp"
 #include "kernels/emulated.hpp"
+#include "kernels/emulated_engines.hpp"
 #include "kernels/sm90/config.hpp"
 #include "kernels/sm90/emulated/kernels.hpp"
 #include "wgrad/shared/trace.hpp"
@@ -27,23 +25,7 @@ EmulatedKernel kernel(const plan::Plan& plan) {
 /// What the engines did, into their tracks.
 void record_engines(const plan::Plan& plan, const std::vector<emu::EngineSpan>& spans,
                     void* workspace) {
-  const Config& c = config_of(plan);
-  const std::int64_t offset = plan::region_offset(plan, "trace");
-  if (offset < 0) return;
-  auto* events = reinterpret_cast<shared::TraceEvent*>(static_cast<std::byte*>(workspace) + offset);
-  constexpr shared::TraceKind kKinds[] = {shared::TraceKind::kEngineLoad,
-                                          shared::TraceKind::kEngineMultiply,
-                                          shared::TraceKind::kEngineStore};
-  std::map<std::uint64_t, std::uint32_t> used;
-  for (const emu::EngineSpan& span : spans) {
-    const auto engine = static_cast<std::uint32_t>(span.engine);
-    const std::uint32_t track = shared::trace_tracks(c) - shared::kTraceEngines + engine;
-    const std::uint64_t first = shared::trace_track(c, span.cta, track);
-    std::uint32_t& count = used[first];
-    if (count == shared::kTraceEvents) continue;
-    events[first + count++] = {static_cast<std::uint32_t>(span.begin),
-                               static_cast<std::uint32_t>(span.end), kKinds[engine], span.amount};
-  }
+  record_engine_spans(plan, spans, shared::trace_tracks(config_of(plan)), workspace);
 }
 
 std::vector<emu::SharedRegion> shared_regions(const plan::Plan& plan) {
