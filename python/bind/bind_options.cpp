@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
+#include <algorithm>
 #include <tuple>
 #include <utility>
 
@@ -64,6 +65,12 @@ nb::list names() {
   return out;
 }
 
+/// Equal values may be others: True and 1.
+bool same_objects(const nb::tuple& a, const nb::tuple& b) {
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(),
+                                            [](nb::handle x, nb::handle y) { return x.is(y); });
+}
+
 }  // namespace
 
 void bind_options(nb::module_& module) {
@@ -73,6 +80,8 @@ void bind_options(nb::module_& module) {
       .value("NATURAL", call::Api::kNatural);
   module.def("argument", call::argument, nb::arg("api"), nb::arg("field"),
              "What the functions of `api` call the core's `field`.");
+  module.def("same_objects", same_objects, nb::arg("a"), nb::arg("b"),
+             "Whether both tuples hold the same objects, not only equal ones.");
   nb::class_<Options>(module, "Options", "Everything but tensors of a call.")
       .def("__init__", init_options)
       .def_static("names", names, "What the constructor takes, by keyword.");

@@ -198,6 +198,7 @@ class Api(enum.Enum):
     NATURAL = 2
 
 def argument(api: Api, field: str) -> str: ...
+def same_objects(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool: ...
 
 class Options:
     def __init__(

@@ -65,7 +65,7 @@ class Function:
         except TypeError:  # a list instead of a tuple has no hash
             return self._build(values)
         # Equal is not enough: 1 == True, and a refusal must not depend on earlier calls.
-        if kept is None or not all(map(operator.is_, kept[0], values)):
+        if kept is None or not _core.same_objects(kept[0], values):
             if not all(map(_is_constant, values)):
                 return self._build(values)
             if len(self._kept) >= _MOST_REMEMBERED:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -117,7 +116,7 @@ def grouped_wgrad(
         given = given | unwrap(given)
     if is_traced(given["x"]):
         return recorders[0](given)
-    chosen = NATURAL.options(given, functools.partial(_judged, given))
+    chosen = NATURAL.options(given, lambda rest: _judged(given, rest))
     if is_jax(given["x"]):
         return jax_front_end("eager").natural(given, chosen)
     try:

@@ -72,7 +72,11 @@ Element element_of_format(const Py_buffer& buffer) {
 
 /// numpy dtypes are known by their scalar type, which outlives any dtype instance.
 nb::object identity(nb::handle dtype) {
-  return nb::hasattr(dtype, "type") ? nb::object(dtype.attr("type")) : nb::borrow(dtype);
+  static PyObject* const kName = PyUnicode_InternFromString("type");
+  PyObject* type = PyObject_GetAttr(dtype.ptr(), kName);
+  if (type != nullptr) return nb::steal(type);
+  PyErr_Clear();
+  return nb::borrow(dtype);
 }
 
 Element by_text(nb::handle dtype) {
@@ -85,6 +89,7 @@ Element by_text(nb::handle dtype) {
 Element element_of_dtype(nb::handle dtype) {
   // Guarded by the GIL; the keys are kept alive so that an address is never reused.
   static auto* const kSeen = new std::unordered_map<PyObject*, Element>;
+  if (const auto hit = kSeen->find(dtype.ptr()); hit != kSeen->end()) return hit->second;
   const nb::object key = identity(dtype);
   if (const auto hit = kSeen->find(key.ptr()); hit != kSeen->end()) return hit->second;
   const Element element = by_text(dtype);
