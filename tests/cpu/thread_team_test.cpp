@@ -87,13 +87,21 @@ TEST(ThreadTeam, NestsAndServesSeveralCallers) {
   EXPECT_EQ(total, 4 * 8 * 8);
 }
 
+/// What a sum of this thread rounds to: 1, or what follows it. (fegetround() reads the x87 unit.)
+double rounded_sum() {
+  volatile double one = 1.0;
+  volatile double bit = 0x1p-60;
+  return one + bit;
+}
+
 TEST(ThreadTeam, GivesTheCallerItsRoundingModeBack) {
   ASSERT_EQ(std::fesetround(FE_UPWARD), 0);
-  int inside = -1;
-  run_tasks(1, 1, [&](std::int64_t) { inside = std::fegetround(); });
-  EXPECT_EQ(inside, FE_TONEAREST);
-  EXPECT_EQ(std::fegetround(), FE_UPWARD);
+  double inside = 0;
+  run_tasks(1, 1, [&](std::int64_t) { inside = rounded_sum(); });
+  const double outside = rounded_sum();
   ASSERT_EQ(std::fesetround(FE_TONEAREST), 0);
+  EXPECT_EQ(inside, 1.0);
+  EXPECT_GT(outside, 1.0);
 }
 
 TEST(ThreadTeam, AForkedChildStartsItsOwnHelpers) {
