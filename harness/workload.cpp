@@ -1,5 +1,6 @@
 #include "harness/workload.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <type_traits>
 #include <utility>
@@ -7,6 +8,7 @@
 #include "bench/token_counts.hpp"
 #include "harness/elements.hpp"
 #include "harness/random_data.hpp"
+#include "wgrad/codec.hpp"
 #include "wgrad/quantize.hpp"
 
 namespace wgrad::harness {
@@ -36,6 +38,58 @@ std::vector<float> varied_source(std::int64_t rows, std::int64_t tokens, std::ui
   return source;
 }
 
+/// One operand of FP8 rowwise or 1x128, K-major, and its float32 scale factors.
+struct RowQuantized {
+  std::vector<std::byte> elements;
+  std::vector<std::byte> scales;
+  std::int64_t scale_cols = 0;
+  std::int64_t ld = 0;  ///< 0: ragged
+};
+
+/// Scale factors are the largest magnitude they cover divided by the largest element.
+RowQuantized quantized_by_rows(const Problem& p, DType element, std::int64_t rows,
+                               std::span<const std::int32_t> offsets,
+                               const std::vector<float>& source) {
+  const bool whole = scales_whole_rows(p);
+  const bool ragged = p.input_order == InputOrder::kTensorRagged;
+  const float largest = element == DType::kE4m3 ? 448.0F : 57344.0F;
+  RowQuantized out;
+  out.ld = ragged ? 0 : (p.tokens + 15) / 16 * 16;
+  out.elements.resize(static_cast<std::size_t>(rows * (ragged ? p.tokens : out.ld)));
+  std::int64_t columns = 0;
+  const auto cols_of = [&](std::int64_t count) { return whole ? 1 : (count + 127) / 128; };
+  for (std::size_t e = 0; e < offsets.size(); ++e)
+    columns += cols_of(offsets[e] - (e == 0 ? 0 : offsets[e - 1]));
+  out.scale_cols = columns;
+  std::vector<float> scales(static_cast<std::size_t>(rows * columns));
+  std::int64_t first_col = 0;
+  for (std::size_t e = 0; e < offsets.size(); ++e) {
+    const std::int64_t begin = e == 0 ? 0 : offsets[e - 1];
+    const std::int64_t count = offsets[e] - begin;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const float* from = source.data() + row * p.tokens + begin;
+      const std::int64_t base = ragged ? rows * begin + row * count : row * out.ld + begin;
+      for (std::int64_t col = 0; col < cols_of(count); ++col) {
+        const std::int64_t low = col * 128;
+        const std::int64_t high = whole ? count : std::min(low + 128, count);
+        float amax = 0;
+        for (std::int64_t k = low; k < high; ++k) amax = std::max(amax, std::fabs(from[k]));
+        const float scale = amax > 0 ? amax / largest : 1.0F;
+        const std::int64_t at =
+            whole ? static_cast<std::int64_t>(e) * rows + row : row * columns + first_col + col;
+        scales[static_cast<std::size_t>(at)] = scale;
+        for (std::int64_t k = low; k < high; ++k)
+          out.elements[static_cast<std::size_t>(base + k)] =
+              static_cast<std::byte>(encode(element, from[k] / scale));
+      }
+    }
+    first_col += cols_of(count);
+  }
+  const auto view = std::as_bytes(std::span(scales));
+  out.scales.assign(view.begin(), view.end());
+  return out;
+}
+
 std::vector<std::byte> to_bytes(const std::vector<std::uint8_t>& data) {
   const auto view = std::as_bytes(std::span(data));
   return {view.begin(), view.end()};
@@ -50,7 +104,9 @@ Workload::Workload(const Problem& problem, std::span<const std::int64_t> counts,
       device_memory_(std::move(device)) {
   problem_.tokens = offsets_.empty() ? 0 : offsets_.back();
   host_.tokens = problem_.tokens;
-  if (problem_.scales) {
+  if (is_fp8_by_rows(problem_)) {
+    make_quantized_by_rows(seed, threads);
+  } else if (problem_.scales) {
     make_quantized(seed, threads);
   } else {
     make_inputs(seed, threads);
@@ -92,13 +148,36 @@ void Workload::make_quantized(std::uint64_t seed, int threads) {
   sfb_ = to_bytes(b.scales);
   host_.sfa_cols = a.scale_cols;
   host_.sfb_cols = b.scale_cols;
-  if (p.scales->global_scale) {
-    global_a_ = std::move(a.global_scales);
-    global_b_ = std::move(b.global_scales);
-    const auto experts = static_cast<std::size_t>(p.experts);
-    global_a_.resize(experts, 0.5F);  // MXFP8 and MXFP4 quantise without them
-    global_b_.resize(experts, 2.0F);
-  }
+  global_a_ = std::move(a.global_scales);
+  global_b_ = std::move(b.global_scales);
+  make_global_scales();
+}
+
+void Workload::make_quantized_by_rows(std::uint64_t seed, int threads) {
+  const Problem& p = problem_;
+  const auto quantized = [&](std::int64_t rows, DType element, std::uint64_t from) {
+    return quantized_by_rows(p, element, rows, offsets_,
+                             varied_source(rows, p.tokens, from, threads));
+  };
+  RowQuantized a = quantized(p.m, p.a_dtype, seed);
+  RowQuantized b = quantized(p.n, p.b_dtype, seed + 2);
+  a_ = std::move(a.elements);
+  b_ = std::move(b.elements);
+  sfa_ = std::move(a.scales);
+  sfb_ = std::move(b.scales);
+  host_.a_ld = a.ld;
+  host_.b_ld = b.ld;
+  host_.sfa_cols = a.scale_cols;
+  host_.sfb_cols = b.scale_cols;
+  make_global_scales();
+}
+
+/// Where the quantiser made none.
+void Workload::make_global_scales() {
+  if (!problem_.scales->global_scale) return;
+  const auto experts = static_cast<std::size_t>(problem_.experts);
+  global_a_.resize(experts, 0.5F);
+  global_b_.resize(experts, 2.0F);
 }
 
 void Workload::mirror_inputs() {

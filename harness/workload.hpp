@@ -42,6 +42,8 @@ class Workload {
  private:
   void make_inputs(std::uint64_t seed, int threads);
   void make_quantized(std::uint64_t seed, int threads);
+  void make_quantized_by_rows(std::uint64_t seed, int threads);
+  void make_global_scales();
   void make_outputs(std::uint64_t seed, int threads);
   void mirror_inputs();
   void* mirror(std::span<std::byte> host);

@@ -27,6 +27,11 @@ ElementFormat element_format(const std::string& word) {
   if (word == "mxfp8-e4m3") return {DType::kE4m3, scales};
   if (word == "mxfp8-e5m2") return {DType::kE5m2, scales};
   if (word == "mxfp4") return {DType::kE2m1, scales};
+  if (word.starts_with("fp8-")) {
+    const int vec = word.starts_with("fp8-rowwise") ? kAllTokens : 128;
+    return {word.ends_with("e5m2") ? DType::kE5m2 : DType::kE4m3,
+            ScaleSpec{DType::kF32, vec, ScaleLayout::kCompact}};
+  }
   scales.dtype = DType::kE4m3;
   scales.vec_size = 16;
   scales.global_scale = true;
@@ -38,8 +43,8 @@ Major major(char letter) {
 }
 
 void set_majors(Problem& p, const std::string& word) {
-  const bool fp4 = p.a_dtype == DType::kE2m1;
-  const std::string majors = !word.empty() ? word : fp4 ? "kk" : "mn";
+  const bool k_major = p.a_dtype == DType::kE2m1 || is_fp8_by_rows(p);
+  const std::string majors = !word.empty() ? word : k_major ? "kk" : "mn";
   p.a_major = major(majors[0]);
   p.b_major = major(majors[1]);
 }
@@ -113,16 +118,20 @@ void add_problem_flags(CLI::App& app, ProblemFlags& f, const char* shapes) {
     app.add_option(flag, to, what)->group(problem)->check(CLI::IsMember(std::move(words)));
   };
   choice("--format", f.format, "Elements of A and B (bf16)",
-         {"bf16", "fp16", "mxfp8-e4m3", "mxfp8-e5m2", "mxfp4", "nvfp4"});
+         {"bf16", "fp16", "mxfp8-e4m3", "mxfp8-e5m2", "mxfp4", "nvfp4", "fp8-rowwise-e4m3",
+          "fp8-rowwise-e5m2", "fp8-1x128-e4m3", "fp8-1x128-e5m2"});
   choice("--out-dtype", f.out_dtype, "Elements of Wgrad (bf16)", {"bf16", "fp16", "fp32"});
   app.add_flag("--accumulate", f.accumulate, "Wgrad += result")->group(problem);
+  app.add_flag("--fast-accumulation", f.fast_accumulation,
+               "FP8 rowwise: sums may stay in the tensor cores' short accumulators")
+      ->group(problem);
   choice("--order", f.order, "Input order (tensor2d)", {"tensor2d", "ragged"});
   choice("--majors", f.majors, "Contiguous axis of A (m or k) and of B (n or k)",
          {"mn", "mk", "kn", "kk"});
   choice("--output", f.output, "Output mode (dense)", {"dense", "discrete"});
-  choice("--scale-layout", f.scale_layout, "Storage of scale factors (swizzled)",
+  choice("--scale-layout", f.scale_layout, "Storage of MX and NVFP4 scale factors (swizzled)",
          {"swizzled", "compact"});
-  app.add_flag("--global-scale", f.global_scale, "Global scales with MXFP8 or MXFP4")
+  app.add_flag("--global-scale", f.global_scale, "Global scales with MXFP8, MXFP4 or FP8 1x128")
       ->group(problem);
   const auto pair = [](const char* flag, std::vector<int>& to) {
     return [flag, &to](Text text) {
@@ -168,13 +177,16 @@ Problem make_problem(const ProblemFlags& f, const bench::Shape& shape) {
   }
   if (p.scales) {
     p.scales->global_scale = p.scales->global_scale || f.global_scale;
-    p.scales->layout = f.scale_layout == "compact" ? ScaleLayout::kCompact : ScaleLayout::kSwizzled;
+    if (!is_fp8_by_rows(p))
+      p.scales->layout =
+          f.scale_layout == "compact" ? ScaleLayout::kCompact : ScaleLayout::kSwizzled;
   }
   set_majors(p, f.majors);
   p.wgrad_dtype = f.out_dtype == "fp32"   ? DType::kF32
                   : f.out_dtype == "fp16" ? DType::kF16
                                           : DType::kBf16;
   p.accumulate = f.accumulate;
+  p.fast_accumulation = f.fast_accumulation;
   p.input_order = f.order == "ragged" ? InputOrder::kTensorRagged : InputOrder::kTensor2d;
   p.output_mode = f.output == "discrete" ? OutputMode::kDiscrete : OutputMode::kDense;
   if (!f.tile.empty()) {

@@ -26,8 +26,9 @@ struct ProblemFlags {
   std::string format = "bf16";
   std::string out_dtype = "bf16";
   bool accumulate = false;
+  bool fast_accumulation = false;
   std::string order = "tensor2d";
-  std::string majors;  ///< "": MN-major, K-major for packed FP4
+  std::string majors;  ///< "": MN-major, K-major where the format has no other
   std::string output = "dense";
   std::string scale_layout = "swizzled";
   bool global_scale = false;

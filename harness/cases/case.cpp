@@ -42,8 +42,23 @@ const std::vector<NamedFormat>& formats() {
       {"mxfp4", DType::kE2m1, DType::kE2m1, Format::kMxfp4},
       {"mxfp4_16", DType::kE2m1, DType::kE2m1, Format::kMxfp4, 16},
       {"nvfp4", DType::kE2m1, DType::kE2m1, Format::kNvfp4},
+      {"fp8_rowwise", DType::kE4m3, DType::kE4m3, Format::kFp8Rowwise, kAllTokens, DType::kF32},
+      {"fp8_rowwise_e5m2", DType::kE4m3, DType::kE5m2, Format::kFp8Rowwise, kAllTokens,
+       DType::kF32},
+      {"fp8_1x128", DType::kE4m3, DType::kE4m3, Format::kFp8Blocks, 128, DType::kF32},
+      {"fp8_1x128_e8m0", DType::kE5m2, DType::kE4m3, Format::kFp8Blocks, 128, DType::kE8m0},
   };
   return kFormats;
+}
+
+bool is_k_major(const NamedFormat& format) {
+  return format.a == DType::kE2m1 || format.format == Format::kFp8Rowwise ||
+         format.format == Format::kFp8Blocks;
+}
+
+bool has_swizzled_scales(const NamedFormat& format) {
+  return format.format == Format::kMxfp8 || format.format == Format::kMxfp4 ||
+         format.format == Format::kNvfp4;
 }
 
 Problem problem_of(const NamedFormat& format, std::int64_t m, std::int64_t n) {
@@ -58,7 +73,10 @@ Problem problem_of(const NamedFormat& format, std::int64_t m, std::int64_t n) {
   if (format.format == Format::kNvfp4) {
     p.scales = ScaleSpec{DType::kE4m3, 16, ScaleLayout::kSwizzled, true};
   }
-  if (format.a == DType::kE2m1) p.a_major = p.b_major = Major::kK;
+  if (format.format == Format::kFp8Rowwise || format.format == Format::kFp8Blocks) {
+    p.scales = ScaleSpec{format.scale_dtype, format.vec_size, ScaleLayout::kCompact};
+  }
+  if (is_k_major(format)) p.a_major = p.b_major = Major::kK;
   return p;
 }
 
@@ -68,7 +86,7 @@ std::vector<Case> input_variants(const NamedFormat& format, std::int64_t m, std:
   for (const InputOrder order : {InputOrder::kTensor2d, InputOrder::kTensorRagged})
     for (const Major a : {Major::kK, Major::kMn})
       for (const Major b : {Major::kK, Major::kMn}) {
-        if (format.a == DType::kE2m1 && (a == Major::kMn || b == Major::kMn)) continue;
+        if (is_k_major(format) && (a == Major::kMn || b == Major::kMn)) continue;
         Case c;
         c.problem = problem_of(format, m, n);
         c.problem.input_order = order;

@@ -51,11 +51,16 @@ struct NamedFormat {
   DType a = DType::kBf16;
   DType b = DType::kBf16;
   Format format = Format::kSixteenBit;
-  int vec_size = 32;  ///< of e8m0 scale factors
+  int vec_size = 32;  ///< of scale factors that are not NVFP4's
+  DType scale_dtype = DType::kE8m0;
 };
+/// Whether its operands are K-major only.
+bool is_k_major(const NamedFormat& format);
+/// Whether its scale factors have two layouts.
+bool has_swizzled_scales(const NamedFormat& format);
 const std::vector<NamedFormat>& formats();
 
-/// A problem of that format: K-major for FP4, else MN-major; m and n as given.
+/// A problem of that format: K-major where it has no other major, else MN-major; m and n as given.
 Problem problem_of(const NamedFormat& format, std::int64_t m, std::int64_t n);
 
 /// Both input orders times all majors that the format has, on counts fitted to each.

@@ -47,10 +47,13 @@ class Canvas {
   std::vector<std::uint16_t> codes_;
 };
 
-/// Leading dimension: 16-bit rows are whole 16-byte units, others as dense as they may be.
-std::int64_t leading_dimension(DType dtype, std::int64_t width, std::int64_t pad) {
+/// Leading dimension: rows of 16-bit elements, and those of FP8 rowwise and 1x128, are whole
+/// 16-byte units, others as dense as they may be.
+std::int64_t leading_dimension(const Problem& p, DType dtype, std::int64_t width,
+                               std::int64_t pad) {
   const std::int64_t unit = 128 / bits(dtype);
-  return bits(dtype) == 16 ? up(width, unit) + pad * unit : width + pad * unit;
+  const bool whole_units = bits(dtype) == 16 || is_fp8_by_rows(p);
+  return (whole_units ? up(width, unit) : width) + pad * unit;
 }
 
 void put_expert(Canvas& canvas, const LogicalOperand& o, std::size_t e, std::int64_t first,
@@ -71,7 +74,7 @@ OperandImage operand_image(const Case& c, const LogicalOperand& o, Major major, 
   const bool ragged = k_major && c.problem.input_order == InputOrder::kTensorRagged;
   const std::int64_t width = k_major ? t : o.rows;
   const std::int64_t height = k_major ? o.rows : t;
-  const std::int64_t ld = leading_dimension(o.dtype, width, pad);
+  const std::int64_t ld = leading_dimension(c.problem, o.dtype, width, pad);
   const std::int64_t size = ragged ? o.rows * t : height == 0 ? 0 : (height - 1) * ld + width;
   Canvas canvas(o.dtype, size, poison_code(o.dtype, c.poison));
   for (std::size_t e = 0; e + 1 < o.begins.size(); ++e) {
@@ -88,7 +91,13 @@ OperandImage operand_image(const Case& c, const LogicalOperand& o, Major major, 
 }
 
 ScaleImage scale_image(const Case& c, const LogicalOperand& o) {
+  if (!o.row_scales.empty()) {
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(o.row_scales.data());
+    return {Bytes(bytes, bytes + o.row_scales.size() * sizeof(float)),
+            static_cast<std::int64_t>(c.counts.size())};
+  }
   if (o.vec_size == 0) return {};
+  const std::int64_t size = bits(o.scale_dtype) / 8;
   const bool swizzled = c.problem.scales->layout == ScaleLayout::kSwizzled;
   std::int64_t cols = 0;
   for (std::size_t e = 0; e + 1 < o.first_cols.size(); ++e) {
@@ -96,7 +105,7 @@ ScaleImage scale_image(const Case& c, const LogicalOperand& o) {
   }
   cols += 4 * c.scale_col_pad;
   const std::int64_t height = swizzled ? up(o.rows, 128) : o.rows;
-  ScaleImage image{Bytes(static_cast<std::size_t>(height * cols), c.scale_padding), cols};
+  ScaleImage image{Bytes(static_cast<std::size_t>(height * cols * size), c.scale_padding), cols};
   std::int64_t base = 0;
   for (std::size_t e = 0; e + 1 < o.first_cols.size(); ++e) {
     const std::int64_t first = o.first_cols[e];
@@ -106,7 +115,8 @@ ScaleImage scale_image(const Case& c, const LogicalOperand& o) {
         const std::int64_t atom = row / 128 * (up(count, 4) / 4) + col / 4;
         const std::int64_t in_atom = row % 32 * 16 + row % 128 / 32 * 4 + col % 4;
         const std::int64_t at = swizzled ? base + atom * 512 + in_atom : row * cols + first + col;
-        image.bytes.at(at) = o.scale_code(row, first + col);
+        const std::uint32_t code = o.scale_code(row, first + col);
+        std::memcpy(&image.bytes.at(at * size), &code, static_cast<std::size_t>(size));
       }
     }
     base += up(o.rows, 128) * up(count, 4);

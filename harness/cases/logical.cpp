@@ -32,7 +32,7 @@ double draw_value(DataKind kind, DType dtype, Random& random) {
 /// Varies block by block, within what keeps integer sums exact.
 double draw_scale(DataKind kind, DType dtype, Random& random) {
   if (kind == DataKind::kOnes) return 1.0;
-  if (dtype == DType::kE8m0) {
+  if (dtype == DType::kE8m0 || (dtype == DType::kF32 && kind == DataKind::kIntegers)) {
     const int range = kind == DataKind::kIntegers ? 1 : 3;
     return std::ldexp(1.0, static_cast<int>(random.integer(-range, range)));
   }
@@ -74,8 +74,11 @@ LogicalOperand draw_operand(const Case& c, DType dtype, std::int64_t rows, Rando
   }
   o.scale_codes.resize(static_cast<std::size_t>(rows * o.cols()));
   for (auto& code : o.scale_codes) {
-    code = static_cast<std::uint8_t>(
-        nearest_code(o.scale_dtype, draw_scale(c.data, o.scale_dtype, random)));
+    code = nearest_code(o.scale_dtype, draw_scale(c.data, o.scale_dtype, random));
+  }
+  if (scales_whole_rows(c.problem)) {
+    o.row_scales.resize(c.counts.size() * static_cast<std::size_t>(rows));
+    for (float& scale : o.row_scales) scale = draw_global_scale(c.data, random);
   }
   if (c.problem.scales && c.problem.scales->global_scale) {
     for (std::size_t e = 0; e < c.counts.size(); ++e) {
@@ -104,7 +107,7 @@ std::uint32_t poison_code(DType dtype, Poison poison) {
 
 double LogicalOperand::value(std::int64_t row, std::size_t e, std::int64_t k) const {
   const double element = decode(dtype, code(row, begins[e] + k));
-  if (vec_size == 0) return element;
+  if (vec_size == 0) return element * row_scale(row, e);
   return element * decode(scale_dtype, scale_code(row, first_cols[e] + k / vec_size));
 }
 

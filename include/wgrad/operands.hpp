@@ -19,10 +19,10 @@ struct Operands {
   std::int64_t b_ld = 0;
   const std::int32_t* offsets = nullptr;  ///< (E,) cumulative ends
 
-  const void* sfa = nullptr;  ///< scale factors of A, one byte each
+  const void* sfa = nullptr;  ///< scale factors of A, one byte each, or a float32
   const void* sfb = nullptr;  ///< of B
   /// Columns of the scale storage: round_up(rows, 128) x cols bytes swizzled, rows x cols compact,
-  /// with M rows in A's and N in B's.
+  /// with M rows in A's and N in B's. E where a scale factor covers all tokens of an expert.
   std::int64_t sfa_cols = 0;
   std::int64_t sfb_cols = 0;
   /// (E,) factors of the result. Where a sum is 0 the result is 0 whatever the global scales are

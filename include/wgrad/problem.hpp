@@ -31,13 +31,17 @@ enum class OutputMode : std::uint8_t {
 enum class ScaleLayout : std::uint8_t {
   kSwizzled,  ///< per expert, atoms of 128 rows x 4 columns in 512 bytes (see scale_layout.hpp)
   kCompact,   ///< row-major (rows, cols), M rows for A and N for B; expert e's columns follow those
-              ///< of e-1 without padding
+              ///< of e-1 without padding. Where a scale factor covers all tokens of an expert:
+              ///< (E, rows)
 };
 
-/// Scale factors of a block-scaled problem: one per `vec_size` tokens of a row.
+/// ScaleSpec::vec_size: one scale factor a row and expert.
+inline constexpr int kAllTokens = 0;
+
+/// Scale factors: one per `vec_size` tokens of a row, which count from the expert's first.
 struct ScaleSpec {
-  DType dtype = DType::kE8m0;  ///< kE8m0 (MXFP8, MXFP4) or kE4m3 (NVFP4)
-  int vec_size = 32;           ///< 32 (MXFP8, MXFP4) or 16 (NVFP4)
+  DType dtype = DType::kE8m0;  ///< kE8m0 (MXFP8, MXFP4), kE4m3 (NVFP4) or kF32 (FP8 rowwise, 1x128)
+  int vec_size = 32;  ///< 32 (MXFP8, MXFP4), 16 (FP4), 128 (FP8 1x128) or kAllTokens (FP8 rowwise)
   ScaleLayout layout = ScaleLayout::kSwizzled;
   bool global_scale = false;  ///< (E,) float32 factors for A and for B; required by NVFP4
 
@@ -75,6 +79,9 @@ struct Problem {
   std::int64_t wgrad_expert_stride = 0;  ///< elements between experts (dense); 0: M * row pitch
   std::int64_t wgrad_row_pitch = 0;      ///< elements between rows; 0: N
   bool accumulate = false;               ///< Wgrad += result instead of Wgrad = result
+  /// FP8 rowwise alone: sums may stay in the tensor cores' short accumulators, which keep about 13
+  /// bits, for all tokens of an expert, instead of going to FP32 every 128 tokens.
+  bool fast_accumulation = false;
 
   Tiling tiling;
   /// Every run brings Operands::workspace of Executable::workspace_bytes(). Few outputs of many
@@ -84,11 +91,27 @@ struct Problem {
   bool operator==(const Problem&) const = default;
 };
 
-/// The four element formats of the contract.
-enum class Format : std::uint8_t { kSixteenBit, kMxfp8, kMxfp4, kNvfp4 };
+/// The element formats of the contract.
+enum class Format : std::uint8_t {
+  kSixteenBit,
+  kMxfp8,
+  kMxfp4,
+  kNvfp4,
+  kFp8Rowwise,  ///< FP8 with a float32 scale factor for each row and expert, which the sum takes
+  kFp8Blocks,   ///< FP8 with a scale factor, float32 or e8m0, for 128 tokens of a row (1x128)
+};
 
-/// Format of a problem by its dtypes and scale spec; nullopt when they form none of the four.
+/// Format of a problem by its dtypes and scale spec; nullopt when they form none of them.
 std::optional<Format> format_of(const Problem& problem) noexcept;
+
+/// Whether its scale factors are those of kFp8Rowwise: (E, M) and (E, N).
+constexpr bool scales_whole_rows(const Problem& p) noexcept {
+  return p.scales && p.scales->vec_size == kAllTokens;
+}
+/// The formats beyond the contract's four: FP8 rowwise and 1x128.
+constexpr bool is_fp8_by_rows(const Problem& p) noexcept {
+  return p.scales && (p.scales->vec_size == kAllTokens || p.scales->vec_size == 128);
+}
 
 /// Elements between rows of Wgrad[e], with the default resolved.
 constexpr std::int64_t row_pitch(const Problem& p) noexcept {

@@ -51,7 +51,7 @@ void init(Problem* self, std::int64_t experts, std::int64_t m, std::int64_t n, s
           std::optional<Text> scale_dtype, int sf_vec_size, Text scale_layout, bool global_scale,
           Text wgrad_dtype, Text acc_dtype, Text output_mode, std::int64_t wgrad_expert_stride,
           std::int64_t wgrad_row_pitch, bool accumulate, Pair mma_tiler_mn,
-          std::optional<Pair> cluster_shape_mn, bool workspace) {
+          std::optional<Pair> cluster_shape_mn, bool workspace, bool fast_accumulation) {
   Problem p;
   p.experts = experts;
   p.m = m;
@@ -69,6 +69,7 @@ void init(Problem* self, std::int64_t experts, std::int64_t m, std::int64_t n, s
   p.wgrad_expert_stride = wgrad_expert_stride;
   p.wgrad_row_pitch = wgrad_row_pitch;
   p.accumulate = accumulate;
+  p.fast_accumulation = fast_accumulation;
   const Pair cluster = cluster_shape_mn.value_or(Pair{0, 0});
   p.tiling = {mma_tiler_mn.first, mma_tiler_mn.second, cluster.first, cluster.second};
   p.workspace = workspace;
@@ -104,6 +105,7 @@ std::string repr(const Problem& p) {
   add(p.wgrad_expert_stride != 0, "wgrad_expert_stride", p.wgrad_expert_stride);
   add(p.wgrad_row_pitch != 0, "wgrad_row_pitch", p.wgrad_row_pitch);
   add(p.accumulate, "accumulate", "True");
+  add(p.fast_accumulation, "fast_accumulation", "True");
   const Tiling& t = p.tiling;
   add(t.tile_m != usual.tiling.tile_m || t.tile_n != usual.tiling.tile_n, "mma_tiler_mn",
       pair(t.tile_m, t.tile_n));
@@ -119,12 +121,15 @@ a_dtype, b_dtype: 'bfloat16', 'float16', 'float8_e4m3fn', 'float8_e5m2' or 'floa
     b_dtype None: as a_dtype.
 a_major, b_major: 'k' (tokens contiguous) or 'mn' (features contiguous).
 input_order: 'tensor2d' or 'tensor_ragged' (K-contiguous expert blocks, one after another).
-scale_dtype: None, 'float8_e8m0fnu' or 'float8_e4m3fn'. With scale factors, sf_vec_size: 32 or 16
-    tokens a factor; scale_layout: 'swizzled' or 'compact'; global_scale: whether each expert has one.
+scale_dtype: None, 'float8_e8m0fnu', 'float8_e4m3fn' or 'float32'. With scale factors, sf_vec_size:
+    32, 16 or 128 tokens a factor, or 0: all tokens of an expert; scale_layout: 'swizzled' or
+    'compact'; global_scale: whether each expert has one.
 wgrad_dtype: 'bfloat16', 'float16' or 'float32'; acc_dtype: 'float32'.
 output_mode: 'dense' or 'discrete'; wgrad_expert_stride, wgrad_row_pitch: elements; 0: packed.
 accumulate: whether the result is added to the output.
 mma_tiler_mn, cluster_shape_mn: the GPU kernel's tile; (256, 256) and None leave the choice to wgrad.
+fast_accumulation: of FP8 with a factor for all tokens: whether sums may stay in the tensor cores'
+    short accumulators.
 workspace: whether every run brings device memory for sums, as calls with torch tensors on a GPU do;
     few outputs then take another kernel.
 
@@ -145,12 +150,15 @@ void bind_problem(nb::module_& module) {
                nb::arg("acc_dtype") = "float32", nb::arg("output_mode") = "dense",
                nb::arg("wgrad_expert_stride") = 0, nb::arg("wgrad_row_pitch") = 0,
                nb::arg("accumulate") = false, nb::arg("mma_tiler_mn") = Pair{256, 256},
-               nb::arg("cluster_shape_mn") = nb::none(), nb::arg("workspace") = false)
+               nb::arg("cluster_shape_mn") = nb::none(), nb::arg("workspace") = false,
+               nb::arg("fast_accumulation") = false)
           .def_ro("experts", &Problem::experts, "E")
           .def_ro("m", &Problem::m, "M: hidden size, rows of each expert's result")
           .def_ro("n", &Problem::n, "N: intermediate size, columns of each expert's result")
           .def_ro("tokens", &Problem::tokens, "T to plan for")
           .def_ro("accumulate", &Problem::accumulate, "whether the result is added to the output")
+          .def_ro("fast_accumulation", &Problem::fast_accumulation,
+                  "whether sums may stay in the tensor cores' short accumulators")
           .def_ro("workspace", &Problem::workspace, "whether every run brings memory for sums")
           .def_ro("wgrad_expert_stride", &Problem::wgrad_expert_stride, "elements; 0: packed")
           .def_ro("wgrad_row_pitch", &Problem::wgrad_row_pitch, "elements; 0: packed")
@@ -211,7 +219,9 @@ void bind_problem(nb::module_& module) {
                 const auto format = format_of(p);
                 return format ? std::optional(spell(*format)) : std::nullopt;
               },
-              "'16-bit', 'mxfp8', 'mxfp4' or 'nvfp4'; None where the dtypes form none of them")
+              "'16-bit', 'mxfp8', 'mxfp4', 'nvfp4', 'fp8-rowwise' or 'fp8-1x128'; None where the "
+              "dtypes "
+              "form none of them")
           .def(
               "__eq__", [](const Problem& a, const Problem& b) { return a == b; },
               nb::is_operator())

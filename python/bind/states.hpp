@@ -33,12 +33,12 @@ void each_part(T& value, See&& see) {
 template <IsA<Problem> T, class See>
 void each_part(T& value, See&& see) {
   auto& [experts, m, n, tokens, a_dtype, b_dtype, a_major, b_major, input_order, scales,
-         wgrad_dtype, acc_dtype, output_mode, expert_stride, row_pitch, accumulate, tiling,
-         workspace] = value;
+         wgrad_dtype, acc_dtype, output_mode, expert_stride, row_pitch, accumulate,
+         fast_accumulation, tiling, workspace] = value;
   (see(experts), see(m), see(n), see(tokens), see(a_dtype), see(b_dtype), see(a_major));
   (see(b_major), see(input_order), see(scales), see(wgrad_dtype), see(acc_dtype));
   (see(output_mode), see(expert_stride), see(row_pitch), see(accumulate), see(tiling));
-  see(workspace);
+  (see(fast_accumulation), see(workspace));
 }
 template <IsA<DeviceSpec> T, class See>
 void each_part(T& value, See&& see) {
@@ -83,10 +83,10 @@ void each_part(T& value, See&& see) {
 }
 template <IsA<call::Options> T, class See>
 void each_part(T& value, See&& see) {
-  auto& [tiling, vec_size, layout, order, accumulate, wgrad_dtype, acc_dtype, sf_override,
-         preparation] = value;
-  (see(tiling), see(vec_size), see(layout), see(order), see(accumulate), see(wgrad_dtype));
-  (see(acc_dtype), see(sf_override), see(preparation));
+  auto& [tiling, vec_size, layout, order, accumulate, fast_accumulation, wgrad_dtype, acc_dtype,
+         sf_override, preparation] = value;
+  (see(tiling), see(vec_size), see(layout), see(order), see(accumulate), see(fast_accumulation));
+  (see(wgrad_dtype), see(acc_dtype), see(sf_override), see(preparation));
 }
 template <IsA<call::Contract> T, class See>
 void each_part(T& value, See&& see) {

@@ -111,7 +111,7 @@ def _is_constant(value: Any) -> bool:
 NATURAL = Function(
     "natural",
     "a b offsets wgrad accumulate * wgrad_dtype sfa sfb global_scale_a global_scale_b sf_vec_size "
-    "compact_scales input_order acc_dtype mma_tiler_mn cluster_shape_mn backend "
+    "compact_scales fast_accumulation input_order acc_dtype mma_tiler_mn cluster_shape_mn backend "
     "validate_device_data sm_limit stream workspace",
 )
 WRAPPER = Function(

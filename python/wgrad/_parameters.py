@@ -47,7 +47,8 @@ _SCALES = (
 _NATURAL_SCALES = (
     "float8_e8m0fnu, float8_e4m3fn or uint8 scale factors in the swizzled layout, 2-D "
     "(round_up(rows, 128), cols) or flat, of M rows for x and N for dy; (rows, cols) with "
-    "``compact_scales``."
+    "``compact_scales`` or a ``sf_vec_size`` of 128. For FP8 also float32: (E, M) and (E, N), or "
+    "flat, one a row and expert, or (rows, cols) with a ``sf_vec_size`` of 128."
 )
 _GLOBAL = "(E,) float32, both or neither; NVFP4 needs them."
 _ENDS = "(E,) int32, the cumulative ends of the experts."
@@ -70,7 +71,8 @@ TABLE = (
             "x",
             "(T, M) activations, tokens sorted by expert; bfloat16 or float16 with one contiguous "
             "axis, or a block-scaled operand: a ``Quantized``, or its elements with ``x_scale``. "
-            "FP8 is (T, M); packed FP4 is (T/2, M) with tokens contiguous, two per byte.",
+            "FP8 is (T, M), with tokens contiguous where its scale factors are float32 or cover "
+            "128 tokens; packed FP4 is (T/2, M) with tokens contiguous, two per byte.",
         ),
         Use("a_tensor", _A),
         Use("sample_a", _A),
@@ -176,15 +178,17 @@ TABLE = (
         "sf_vec_size",
         Use(
             "sf_vec_size",
-            "tokens a scale factor covers. Default: 16 for float8_e4m3fn scale factors, else 32; "
-            "uint8 scale factors of FP4 need it given.",
+            "tokens a scale factor covers. Default: all tokens of an expert for float32 scale factors "
+            "(128: blocks of as many), 16 for float8_e4m3fn ones, else 32; uint8 scale factors of "
+            "FP4 need it given.",
             "int | None",
             "None",
         ),
         *2 * (
             Use(
                 "sf_vec_size",
-                "tokens a scale factor covers: 16 (NVFP4) or 32; 16 for 16-bit operands.",
+                "tokens a scale factor covers: 16 (NVFP4), 32 or 128 (FP8 1x128); 16 for 16-bit "
+                "operands. FP8 rowwise, which has one for all tokens: grouped_wgrad.",
                 "int",
                 "16",
             ),
@@ -241,6 +245,18 @@ TABLE = (
             ),
         ),
         check=_checks.accumulation,
+        stub="bool",
+    ),
+    Parameter(
+        "fast_accumulation",
+        Use(
+            "use_fast_accum",
+            "FP8 with one scale factor a row and expert: sums may stay in the tensor cores' short "
+            "accumulators, which keep about 13 bits, as torch's argument of this name lets them.",
+            "bool",
+            "False",
+        ),
+        check=_checks.flag,
         stub="bool",
     ),
     Parameter(

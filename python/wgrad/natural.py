@@ -102,6 +102,7 @@ def grouped_wgrad(
         "dy_global_scale": dy_global_scale,
         "sf_vec_size": sf_vec_size,
         "compact_scales": compact_scales,
+        "use_fast_accum": use_fast_accum,
         "input_order": input_order,
         "acc_dtype": acc_dtype,
         "mma_tiler_mn": mma_tiler_mn,

@@ -96,6 +96,7 @@ void read_options(CallBuilder& b) {
   Problem& p = b.call.problem;
   p.tiling = b.options.tiling;
   p.accumulate = b.options.accumulate;
+  p.fast_accumulation = b.options.fast_accumulation;
   p.acc_dtype = b.options.acc_dtype;
   b.call.preparation = b.options.preparation;
 }

@@ -99,8 +99,10 @@ std::string text(const std::optional<ScaleSpec>& scales) {
   if (!scales) return "None";
   std::string out(name(scales->dtype));
   if (scales->global_scale) out += " with global scales";
+  if (scales->vec_size == kAllTokens) return out + ", one a row and expert";
   const int usual = scales->dtype == DType::kE4m3 ? 16 : 32;
   if (scales->vec_size != usual) out += fmt::format(", one every {} tokens", scales->vec_size);
+  if (scales->vec_size == 128) return out;
   if (scales->layout != ScaleLayout::kSwizzled) out += fmt::format(", {}", spell(scales->layout));
   return out;
 }

@@ -55,7 +55,7 @@ void each_field(const Contracted& c, See&& see) {
   // tokens: an operator serves any number.
   const auto& [experts, m, n, tokens, a_dtype, b_dtype, a_major, b_major, input_order, scales,
                wgrad_dtype, acc_dtype, output_mode, wgrad_expert_stride, wgrad_row_pitch,
-               accumulate, tiling, workspace] = c.problem;
+               accumulate, fast_accumulation, tiling, workspace] = c.problem;
   const auto& [backend, validate_device_data, sm_limit] = c.preparation;
   see("m", m);
   see("n", n);
@@ -71,6 +71,7 @@ void each_field(const Contracted& c, See&& see) {
   see("acc_dtype", acc_dtype);
   see("output_mode", output_mode);
   see("accumulate", accumulate);
+  see("fast_accumulation", fast_accumulation);
   see("mma_tiler_mn", tiling);
   see("workspace", workspace);
   see("backend", backend);

@@ -24,6 +24,7 @@ struct Options {
   ScaleLayout scale_layout = ScaleLayout::kSwizzled;
   InputOrder input_order = InputOrder::kTensor2d;
   bool accumulate = false;
+  bool fast_accumulation = false;
   std::optional<DType> wgrad_dtype;  ///< nullopt: the output's own, else the default
   DType acc_dtype = DType::kF32;
   std::string sf_fp8_dtype_override;  ///< "": not given
@@ -40,8 +41,8 @@ struct Extents {
 /// so. Unlike the rest, an option of type Extents is handed over by value.
 template <class See>
 void each_option(Options& options, See&& see) {
-  auto& [tiling, sf_vec_size, scale_layout, input_order, accumulate, wgrad_dtype, acc_dtype,
-         sf_fp8_dtype_override, preparation] = options;
+  auto& [tiling, sf_vec_size, scale_layout, input_order, accumulate, fast_accumulation, wgrad_dtype,
+         acc_dtype, sf_fp8_dtype_override, preparation] = options;
   auto& [backend, validate_device_data, sm_limit] = preparation;
   see("mma_tiler_mn", Extents{tiling.tile_m, tiling.tile_n});
   see("cluster_shape_mn", Extents{tiling.cluster_m, tiling.cluster_n});
@@ -49,6 +50,7 @@ void each_option(Options& options, See&& see) {
   see("compact_scales", scale_layout);
   see("input_order", input_order);
   see("accumulate", accumulate);
+  see("fast_accumulation", fast_accumulation);
   see("wgrad_dtype", wgrad_dtype);
   see("acc_dtype", acc_dtype);
   see("sf_fp8_dtype_override", sf_fp8_dtype_override);

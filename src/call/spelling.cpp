@@ -22,10 +22,12 @@ constexpr Spellings<ScaleLayout, 2> kLayouts = {
     {{"swizzled", ScaleLayout::kSwizzled}, {"compact", ScaleLayout::kCompact}}};
 constexpr Spellings<ScalingMode, 2> kScalingModes = {
     {{"floor", ScalingMode::kFloor}, {"rceil", ScalingMode::kRceil}}};
-constexpr Spellings<Format, 4> kFormats = {{{"16-bit", Format::kSixteenBit},
+constexpr Spellings<Format, 6> kFormats = {{{"16-bit", Format::kSixteenBit},
                                             {"mxfp8", Format::kMxfp8},
                                             {"mxfp4", Format::kMxfp4},
-                                            {"nvfp4", Format::kNvfp4}}};
+                                            {"nvfp4", Format::kNvfp4},
+                                            {"fp8-rowwise", Format::kFp8Rowwise},
+                                            {"fp8-1x128", Format::kFp8Blocks}}};
 
 template <class T, std::size_t kCount>
 std::string_view spelling(const Spellings<T, kCount>& all, T value) noexcept {

@@ -12,7 +12,7 @@ void each_value(Contracted& contract, See&& see) {
   auto& [problem, place, preparation, strides_open] = contract;
   auto& [experts, m, n, tokens, a_dtype, b_dtype, a_major, b_major, input_order, scales,
          wgrad_dtype, acc_dtype, output_mode, wgrad_expert_stride, wgrad_row_pitch, accumulate,
-         tiling, workspace] = problem;
+         fast_accumulation, tiling, workspace] = problem;
   see("experts", experts);
   see("m", m);
   see("n", n);
@@ -29,6 +29,7 @@ void each_value(Contracted& contract, See&& see) {
   see("wgrad_expert_stride", wgrad_expert_stride);
   see("wgrad_row_pitch", wgrad_row_pitch);
   see("accumulate", accumulate);
+  see("fast_accumulation", fast_accumulation);
   see("workspace", workspace);
   auto& [tile_m, tile_n, cluster_m, cluster_n] = tiling;
   see("tile_m", tile_m);

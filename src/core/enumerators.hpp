@@ -24,7 +24,7 @@ constexpr ScaleLayout last_of(ScaleLayout) noexcept {
   return ScaleLayout::kCompact;
 }
 constexpr Format last_of(Format) noexcept {
-  return Format::kNvfp4;
+  return Format::kFp8Blocks;
 }
 constexpr ScalingMode last_of(ScalingMode) noexcept {
   return ScalingMode::kRceil;

@@ -16,7 +16,12 @@ std::optional<Format> format_of(const Problem& p) noexcept {
                                                  : std::nullopt;
   }
   const bool e8m0 = p.scales->dtype == DType::kE8m0;
-  if (is_fp8(p.a_dtype) && is_fp8(p.b_dtype) && e8m0) return Format::kMxfp8;
+  const bool f32 = p.scales->dtype == DType::kF32;
+  if (is_fp8(p.a_dtype) && is_fp8(p.b_dtype)) {
+    if (f32) return scales_whole_rows(p) ? Format::kFp8Rowwise : Format::kFp8Blocks;
+    if (e8m0) return p.scales->vec_size == 128 ? Format::kFp8Blocks : Format::kMxfp8;
+    return std::nullopt;
+  }
   if (p.a_dtype != DType::kE2m1 || p.b_dtype != DType::kE2m1) return std::nullopt;
   if (e8m0) return Format::kMxfp4;
   if (p.scales->dtype == DType::kE4m3) return Format::kNvfp4;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 
 #include "scales/scale_blocks.hpp"
 #include "wgrad/operands.hpp"
@@ -9,10 +10,17 @@
 
 namespace wgrad::cpu {
 
-/// Scale bytes of one expert: one per row and block of tokens.
+/// Scale factors of one expert: one per row and block of tokens, a byte each or a float32.
 struct ExpertScales {
   const std::uint8_t* data = nullptr;
   scales::ScaleBlock block;
+
+  /// Where they are float32.
+  float value(std::int64_t row, std::int64_t index) const noexcept {
+    float scale = 0;
+    std::memcpy(&scale, data + 4 * block.offset(row, index), sizeof scale);
+    return scale;
+  }
 
   /// The scale of (row, block) is row(row)[column(block)].
   const std::uint8_t* row(std::int64_t r) const noexcept { return data + block.row_offset(r); }

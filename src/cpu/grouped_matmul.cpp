@@ -131,7 +131,7 @@ class TileTask {
   void compute(std::uint8_t* scratch) {
     if (tile_.place.tokens == 0) return fill_zeros();
     const ExponentShift shift = exponent_shift();
-    if (shift.wide) return sum_wide(a_, rows(), b_, cols(), p_.scales->vec_size, out_);
+    if (shift.wide) return sum_wide(a_, rows(), b_, cols(), *p_.scales, out_);
     if (shift != ExponentShift{}) {
       out_.factor *= std::ldexp(1.0, shift.a + shift.b);
       out_.scaled = true;
@@ -173,12 +173,13 @@ class TileTask {
 
   /// The whole tile's, whoever computes it.
   ExponentShift exponent_shift() const {
-    if (!p_.scales || p_.scales->dtype != DType::kE8m0) return {};
+    if (!p_.scales || p_.scales->dtype == DType::kE4m3 || scales_whole_rows(p_)) return {};
     const int vec = p_.scales->vec_size;
     const std::int64_t k = tile_.place.tokens;
-    return choose_shift(
-        scan_exponents(a_, vec, tile_.rows.begin, tile_.rows.count, k), element_range(p_.a_dtype),
-        scan_exponents(b_, vec, tile_.col, tile_.cols, k), element_range(p_.b_dtype), k);
+    const auto scan = p_.scales->dtype == DType::kF32 ? scan_float_exponents : scan_exponents;
+    return choose_shift(scan(a_, vec, tile_.rows.begin, tile_.rows.count, k),
+                        element_range(p_.a_dtype), scan(b_, vec, tile_.col, tile_.cols, k),
+                        element_range(p_.b_dtype), k);
   }
 
   void multiply(const ExponentShift& shift, std::uint8_t* scratch) const {
@@ -187,7 +188,8 @@ class TileTask {
     const TilePart b{b_, cols(), matmul_.b_order(), shift.b, scratch + parts.a_bytes, parts.b_ld};
     const std::int64_t gapless = c_.native_bf16 ? tile_.cols : out_.pitch;
     const bool direct = out_.dtype == DType::kF32 && !out_.accumulate && !out_.scaled &&
-                        tile_.place.tokens <= c_.tile_k && out_.pitch == gapless;
+                        !scales_whole_rows(p_) && tile_.place.tokens <= c_.tile_k &&
+                        out_.pitch == gapless;
     auto* c = reinterpret_cast<float*>(direct ? out_.base : b.tile + parts.b_bytes);
     const std::int64_t ldc = direct ? out_.pitch : c_.native_bf16 ? tile_.cols : parts.c_ld;
     if (c_.native_bf16) {
@@ -195,7 +197,19 @@ class TileTask {
     } else {
       add_steps(Widened(p_, a), Widened(p_, b), c, ldc);
     }
+    if (scales_whole_rows(p_)) scale_whole_rows(c, ldc);
     if (!direct) store(c, ldc);
+  }
+
+  /// In double, in which no product of the two factors and a sum overflows.
+  void scale_whole_rows(float* c, std::int64_t ldc) const {
+    for (std::int64_t i = 0; i < part_.count; ++i) {
+      const double of_row = a_.scales.value(part_.begin + i, 0);
+      for (std::int64_t j = 0; j < tile_.cols; ++j) {
+        float& sum = c[i * ldc + j];
+        sum = static_cast<float>(sum * of_row * double{b_.scales.value(tile_.col + j, 0)});
+      }
+    }
   }
 
   template <class Part>

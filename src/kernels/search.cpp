@@ -48,6 +48,15 @@ Reason no_kernel_for(int arch) {
           ReasonKind::kMissingCapability};
 }
 
+/// Of an architecture that has kernels for others.
+Reason no_kernel_of_format(const Problem& p, int arch) {
+  return {"format", "dtypes",
+          fmt::format("{} and {} with a scale factor for {} of a row", name(p.a_dtype),
+                      name(p.b_dtype), scales_whole_rows(p) ? "all tokens" : "128 tokens"),
+          fmt::format("of another format: SM {} has no kernel for this one yet", arch_name(arch)),
+          ReasonKind::kMissingCapability};
+}
+
 Reason unverified(int arch) {
   return {
       "unverified", "compute capability", arch_name(arch),
@@ -85,7 +94,12 @@ std::vector<Found> candidates(const Problem& problem, const DeviceSpec& device) 
 
 std::vector<Reason> limits(const Problem& problem, const DeviceSpec& device) {
   const auto served = families_for(problem, device.arch);
-  if (served.empty()) return {no_kernel_for(device.arch)};
+  if (served.empty()) {
+    const bool known = std::any_of(families().begin(), families().end(), [&](const auto* family) {
+      return serves(*family, device.arch);
+    });
+    return {known ? no_kernel_of_format(problem, device.arch) : no_kernel_for(device.arch)};
+  }
   std::vector<Reason> fewest = served.front()->limits(problem, device);
   for (std::size_t i = 1; i < served.size() && !fewest.empty(); ++i) {
     std::vector<Reason> reasons = served[i]->limits(problem, device);

@@ -61,7 +61,9 @@ std::int64_t widened_depth(std::int64_t widest, std::int64_t l2) {
 
 CpuConfig plan_cpu(const Problem& p, const DeviceSpec& device) {
   CpuConfig config;
-  config.native_bf16 = (device.avx512_bf16 || device.amx_bf16) && p.a_dtype != DType::kF16;
+  // A float32 scale factor leaves no bfloat16 value.
+  config.native_bf16 =
+      (device.avx512_bf16 || device.amx_bf16) && p.a_dtype != DType::kF16 && !is_fp8_by_rows(p);
   const std::int64_t l2 = l2_of(device);
   const std::int64_t large = large_tile(config.native_bf16, l2);
   const std::int64_t widest = widest_tile(p, large);
@@ -72,7 +74,8 @@ CpuConfig plan_cpu(const Problem& p, const DeviceSpec& device) {
       even_tile(config.tile_m, config.native_bf16 ? kDeepCall : ceil_div(widest, 2));
   const std::int64_t depth =
       config.native_bf16 ? native_depth(config, l2) : widened_depth(widest, l2);
-  config.tile_k = std::clamp<std::int64_t>(depth / 64 * 64, 128, 512);
+  const std::int64_t unit = is_fp8_by_rows(p) ? 128 : 64;  // tiles begin with a scale factor
+  config.tile_k = std::clamp<std::int64_t>(depth / unit * unit, 128, 512);
   config.threads = std::max(device.threads, 1);
   return config;
 }

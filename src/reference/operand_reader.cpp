@@ -54,9 +54,21 @@ std::uint32_t OperandReader::code(std::int64_t index) const {
   return code;
 }
 
+double OperandReader::scale_at(const ExpertRange& range, std::int64_t row, std::int64_t col) const {
+  const std::int64_t at = blocks_[range.expert].offset(row, col);
+  if (scale_dtype_ != DType::kF32) return scales::decode(scale_dtype_, scales_[at]);
+  float scale = 0;
+  std::memcpy(&scale, scales_ + at * 4, sizeof scale);
+  return scale;
+}
+
 double OperandReader::scale(const ExpertRange& range, std::int64_t row, std::int64_t k) const {
-  if (vec_size_ == 0) return 1.0;
-  return scales::decode(scale_dtype_, scales_[blocks_[range.expert].offset(row, k / vec_size_)]);
+  return vec_size_ == kAllTokens ? 1.0 : scale_at(range, row, k / vec_size_);
+}
+
+double OperandReader::whole_row_scale(const ExpertRange& range, std::int64_t row) const {
+  if (scales_ == nullptr || vec_size_ != kAllTokens) return 1.0;
+  return scale_at(range, row, 0);
 }
 
 void OperandReader::decode_row(const ExpertRange& range, std::int64_t row,

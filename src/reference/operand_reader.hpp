@@ -26,8 +26,11 @@ class OperandReader {
   static OperandReader a(const Problem& problem, const Operands& operands);
   static OperandReader b(const Problem& problem, const Operands& operands);
 
-  /// The value of (row, begin + k) for each k < out.size() <= range.count, scale factor applied.
+  /// The value of (row, begin + k) for each k < out.size() <= range.count, scale factor applied,
+  /// but one of all tokens.
   void decode_row(const ExpertRange& range, std::int64_t row, std::span<double> out) const;
+  /// The scale factor of all the tokens of a row; 1 where there is none.
+  double whole_row_scale(const ExpertRange& range, std::int64_t row) const;
 
  private:
   /// The parts in which A and B differ.
@@ -44,6 +47,7 @@ class OperandReader {
 
   std::int64_t index(const ExpertRange& range, std::int64_t row, std::int64_t k) const;
   std::uint32_t code(std::int64_t index) const;
+  double scale_at(const ExpertRange& range, std::int64_t row, std::int64_t col) const;
   double scale(const ExpertRange& range, std::int64_t row, std::int64_t k) const;
 
   const std::uint8_t* data_ = nullptr;
@@ -55,7 +59,7 @@ class OperandReader {
 
   const std::uint8_t* scales_ = nullptr;
   DType scale_dtype_ = DType::kE8m0;
-  int vec_size_ = 0;                        ///< 0: no scale factors
+  int vec_size_ = 0;                        ///< kAllTokens: none, or of whole rows
   std::vector<scales::ScaleBlock> blocks_;  ///< one an expert
 };
 

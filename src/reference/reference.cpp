@@ -10,6 +10,13 @@
 namespace wgrad::reference {
 namespace {
 
+/// The factors of all tokens of a row of A and of one of B. An expert without tokens has none.
+double row_factor(const OperandReader& a, const OperandReader& b, const ExpertRange& range,
+                  std::int64_t i, std::int64_t j) {
+  if (range.count == 0) return 1.0;
+  return a.whole_row_scale(range, i) * b.whole_row_scale(range, j);
+}
+
 /// gsa[e] * gsb[e] * sum, and 0 wherever the sum is 0: an all-zero expert stays zero whatever its
 /// global scales are, infinite ones included.
 double apply_global_scales(const Problem& p, const Operands& o, std::size_t e, double sum) {
@@ -60,6 +67,7 @@ void run_expert(const Problem& p, const Operands& o, const OperandReader& a, con
   std::vector<double> sums(static_cast<std::size_t>(p.n));
   for (std::int64_t i = 0; i < p.m; ++i) {
     multiply_row(decoded_row(a, range, i), b_values, sums);
+    for (std::int64_t j = 0; j < p.n; ++j) sums[j] *= row_factor(a, b, range, i, j);
     write_row(p, o, range.expert, i, sums);
   }
 }
@@ -70,13 +78,18 @@ Magnitude magnitude(const Problem& problem, const Operands& operands, std::int64
                     std::int64_t i, std::int64_t j) {
   const core::DefaultFloatEnvironment float_environment;
   const ExpertRange range = expert_range(operands, static_cast<std::size_t>(e));
-  const auto a = decoded_row(OperandReader::a(problem, operands), range, i);
-  const auto b = decoded_row(OperandReader::b(problem, operands), range, j);
+  const OperandReader reader_a = OperandReader::a(problem, operands);
+  const OperandReader reader_b = OperandReader::b(problem, operands);
+  const auto a = decoded_row(reader_a, range, i);
+  const auto b = decoded_row(reader_b, range, j);
   Magnitude m;
   for (std::size_t k = 0; k < a.size(); ++k) {
     m.value += a[k] * b[k];
     m.absolute_sum += std::abs(a[k] * b[k]);
   }
+  const double factor = row_factor(reader_a, reader_b, range, i, j);
+  m.value *= factor;
+  m.absolute_sum *= std::abs(factor);
   m.value = apply_global_scales(problem, operands, range.expert, m.value);
   m.absolute_sum = std::abs(apply_global_scales(problem, operands, range.expert, m.absolute_sum));
   return m;

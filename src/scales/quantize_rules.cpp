@@ -45,6 +45,9 @@ void check_quantize_spec(const QuantizeSpec& spec) {
   const bool fp8 = spec.element == DType::kE4m3 || spec.element == DType::kE5m2;
   if (spec.format == Format::kSixteenBit)
     refuse_quantize("format", "16-bit", "MXFP8, MXFP4 or NVFP4");
+  if (spec.format == Format::kFp8Rowwise || spec.format == Format::kFp8Blocks)
+    refuse_quantize("format", spec.format == Format::kFp8Rowwise ? "fp8-rowwise" : "fp8-1x128",
+                    "MXFP8, MXFP4 or NVFP4: those that quantise are written for these");
   if (spec.format == Format::kMxfp8 ? !fp8 : spec.element != DType::kE2m1) {
     refuse_quantize(
         "element", name(spec.element),

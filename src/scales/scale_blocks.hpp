@@ -10,9 +10,11 @@
 
 namespace wgrad::scales {
 
-/// Columns that an expert of `tokens` tokens takes up: padded to 4 when swizzled.
+/// Columns that an expert of `tokens` tokens takes up: padded to 4 when swizzled. One where a scale
+/// factor covers all of them.
 constexpr std::int64_t scale_columns(std::int64_t tokens, int vec_size,
                                      ScaleLayout layout) noexcept {
+  if (vec_size == kAllTokens) return 1;
   const std::int64_t cols = ceil_div(tokens, vec_size);
   return layout == ScaleLayout::kSwizzled ? round_up(cols, kScaleAtomCols) : cols;
 }
@@ -27,12 +29,12 @@ struct ScaleStorage {
 
 /// The scale factors of one expert.
 struct ScaleBlock {
-  std::int64_t base = 0;   ///< byte of the expert's first scale
+  std::int64_t base = 0;   ///< of the expert's first scale; in scales, as are the offsets below
   std::int64_t cols = 0;   ///< ceil(k_e / vec_size)
   std::int64_t pitch = 0;  ///< swizzled: cols rounded up to 4; compact: columns of the whole tensor
   ScaleLayout layout = ScaleLayout::kSwizzled;
 
-  /// The byte of scale (row, col), col = (t - begin) / vec_size, is the sum of these.
+  /// The place of scale (row, col), col = (t - begin) / vec_size, is the sum of these.
   constexpr std::int64_t row_offset(std::int64_t row) const noexcept {
     return base +
            (layout == ScaleLayout::kSwizzled ? swizzled_scale_offset(row, 0, pitch) : row * pitch);
@@ -48,6 +50,8 @@ struct ScaleBlock {
 /// The block of an expert of `tokens` tokens before which others took up `cols_before` columns.
 constexpr ScaleBlock scale_block(const ScaleStorage& storage, std::int64_t cols_before,
                                  std::int64_t tokens) noexcept {
+  if (storage.vec_size == kAllTokens)
+    return {storage.rows * cols_before, 1, 1, ScaleLayout::kCompact};
   const bool swizzled = storage.layout == ScaleLayout::kSwizzled;
   const std::int64_t rows_before = swizzled ? round_up(storage.rows, kScaleAtomRows) : 1;
   return {rows_before * cols_before, ceil_div(tokens, storage.vec_size),

@@ -95,7 +95,7 @@ std::vector<Reason> broken_data_rules(const Problem& p, const Operands& o,
     check_fp4(out, p, static_cast<std::int64_t>(e), begin, offsets[e]);
     begin = offsets[e];
   }
-  if (p.scales && out.empty()) {  // the columns follow from the offsets
+  if (p.scales && !scales_whole_rows(p) && out.empty()) {  // the columns follow from the offsets
     check_scale_cols(out, "sfa", p, o.sfa_cols, offsets);
     check_scale_cols(out, "sfb", p, o.sfb_cols, offsets);
   }

@@ -45,8 +45,11 @@ void check_absent(Reasons& out, const char* field, const void* pointer, const ch
   if (pointer != nullptr) out.push_back({"unused-argument", field, "given", need});
 }
 
-void check_ld(Reasons& out, const char* field, const OperandView& v, DType dtype) {
+/// `whole_units`: rows begin at multiples of kAlignment bytes.
+void check_ld(Reasons& out, const char* field, const OperandView& v, DType dtype,
+              bool whole_units) {
   if (!v.ld_matters) return;
+  const std::int64_t bytes = v.ld * bits(dtype) / 8;
   if (v.ld < v.width) {
     out.push_back({"leading-dimension", field, fmt::format("{}", v.ld),
                    fmt::format("at least the contiguous extent {}", v.width)});
@@ -56,9 +59,9 @@ void check_ld(Reasons& out, const char* field, const OperandView& v, DType dtype
   } else if (dtype == DType::kE2m1 && v.ld != v.width && v.ld % 2 != 0) {
     out.push_back({"fp4-leading-dimension", field, fmt::format("{} elements", v.ld),
                    "even: packed FP4 rows are whole bytes"});
-  } else if (bits(dtype) == 16 && v.ld * 2 % kAlignment != 0) {
+  } else if (whole_units && bytes % kAlignment != 0) {
     out.push_back({"row-alignment", field,
-                   fmt::format("{} ({} bytes)", core::counted(v.ld, "element"), v.ld * 2),
+                   fmt::format("{} ({} bytes)", core::counted(v.ld, "element"), bytes),
                    fmt::format("a multiple of {} bytes: pad the contiguous axis", kAlignment)});
   }
 }
@@ -80,7 +83,15 @@ void check_inputs(Reasons& out, const Problem& p, const Operands& o) {
   if (counted) check_leading_dimensions(out, p, o);
 }
 
-void check_scale_cols(Reasons& out, const char* field, std::int64_t cols, std::int64_t rows) {
+void check_scale_cols(Reasons& out, const char* field, const Problem& p, std::int64_t cols,
+                      std::int64_t rows) {
+  if (scales_whole_rows(p)) {
+    if (cols == p.experts) return;
+    out.push_back(
+        {"scale-extent", field, "for " + core::counted(cols, "expert"),
+         "for " + core::counted(p.experts, "expert") + ": one scale factor a row and expert"});
+    return;
+  }
   if (cols < 0 || cols > kMaxSpan / rows) {
     out.push_back({"scale-extent", field, core::counted(cols, "column") + " wide",
                    fmt::format("from 0 to {} wide", core::counted(kMaxSpan / rows, "column"))});
@@ -89,15 +100,16 @@ void check_scale_cols(Reasons& out, const char* field, std::int64_t cols, std::i
 
 void check_scales(Reasons& out, const Problem& p, const Operands& o) {
   if (p.scales) {
-    check_scale_cols(out, "sfa", o.sfa_cols, p.m);
-    check_scale_cols(out, "sfb", o.sfb_cols, p.n);
+    check_scale_cols(out, "sfa", p, o.sfa_cols, p.m);
+    check_scale_cols(out, "sfb", p, o.sfb_cols, p.n);
   }
   if (!p.scales) {
     check_absent(out, "sfa", o.sfa, "absent: the 16-bit formats take no scale factors");
     check_absent(out, "sfb", o.sfb, "absent: the 16-bit formats take no scale factors");
   } else if (o.tokens > 0) {  // all of them may be slack: then there may be no scale factors
-    if (o.sfa_cols != 0) check_pointer(out, "sfa", o.sfa, 1);
-    if (o.sfb_cols != 0) check_pointer(out, "sfb", o.sfb, 1);
+    const std::int64_t alignment = bits(p.scales->dtype) / 8;
+    if (o.sfa_cols != 0) check_pointer(out, "sfa", o.sfa, alignment);
+    if (o.sfb_cols != 0) check_pointer(out, "sfb", o.sfb, alignment);
   }
   if (p.scales && p.scales->global_scale) {
     check_pointer(out, "global_scale_a", o.global_scale_a, alignof(float));
@@ -128,7 +140,9 @@ Input stretch(const char* field, const void* data, const OperandView& v, DType d
 std::array<Input, 7> inputs(const Problem& p, const Operands& o) {
   const auto scales = [&](const char* field, const void* data, std::int64_t rows,
                           std::int64_t cols) {
-    return Input{field, data, p.scales ? scale_bytes(rows, cols, p.scales->layout) : 0};
+    if (!p.scales) return Input{field, data, 0};
+    return Input{field, data,
+                 scale_bytes(rows, cols, p.scales->layout) * (bits(p.scales->dtype) / 8)};
   };
   return {{stretch("a", o.a, view_a(p, o), p.a_dtype),
            stretch("b", o.b, view_b(p, o), p.b_dtype),
@@ -186,8 +200,9 @@ OperandView view_b(const Problem& p, const Operands& o) {
 
 void check_leading_dimensions(std::vector<Reason>& out, const Problem& p, const Operands& o) {
   if (o.tokens == 0) return;
-  check_ld(out, "a_ld", view_a(p, o), p.a_dtype);
-  check_ld(out, "b_ld", view_b(p, o), p.b_dtype);
+  const bool whole_units = bits(p.a_dtype) == 16 || is_fp8_by_rows(p);
+  check_ld(out, "a_ld", view_a(p, o), p.a_dtype, whole_units);
+  check_ld(out, "b_ld", view_b(p, o), p.b_dtype, whole_units);
 }
 
 void check_overlaps(std::vector<Reason>& out, const Problem& p, const Operands& o,

@@ -49,14 +49,38 @@ void check_enumerators(Reasons& out, const Problem& p) {
   check_enumerator(out, "output_mode", p.output_mode);
 }
 
+/// Of one scale factor for 128 tokens or a whole row: unswizzled, and the latter's only one.
+void check_scales_by_rows(Reasons& out, const ScaleSpec& scales) {
+  const bool whole = scales.vec_size == kAllTokens;
+  const char* const format = whole ? "FP8 rowwise" : "FP8 1x128";
+  if (scales.layout != ScaleLayout::kCompact) {
+    out.push_back(
+        {"scale-layout", "scale_layout", "swizzled", fmt::format("compact for {}", format)});
+  }
+  if (whole && scales.global_scale) {
+    out.push_back({"global-scale", "global_scale", "given",
+                   "absent for FP8 rowwise, whose scale factors are as wide"});
+  }
+}
+
 void check_scales(Reasons& out, const ScaleSpec& scales, DType element) {
   const bool nvfp4 = scales.dtype == DType::kE4m3;
-  const bool finer = !nvfp4 && element == DType::kE2m1;  // e8m0 every 16 FP4 tokens, as well as 32
-  const int vec = nvfp4 ? 16 : 32;
-  if (scales.vec_size != vec && !(finer && scales.vec_size == 16)) {
-    out.push_back({"sf-vec-size", "sf_vec_size", fmt::format("{}", scales.vec_size),
-                   fmt::format("{}{} for {} elements with {} scale factors", finer ? "16 or " : "",
-                               vec, name(element), name(scales.dtype))});
+  const bool f32 = scales.dtype == DType::kF32;
+  const bool fp4 = element == DType::kE2m1;
+  const int vec = scales.vec_size;
+  const bool right = f32     ? vec == 128 || vec == kAllTokens
+                     : nvfp4 ? vec == 16
+                             : vec == 32 || vec == (fp4 ? 16 : 128);
+  if (!right) {
+    const char* const need = f32     ? "128, or left out for one a row and expert,"
+                             : nvfp4 ? "16"
+                             : fp4   ? "16 or 32"
+                                     : "32 or 128";
+    out.push_back({"sf-vec-size", "sf_vec_size", fmt::format("{}", vec),
+                   fmt::format("{} for {} elements with {} scale factors", need, name(element),
+                               name(scales.dtype))});
+  } else if (f32 || vec == 128) {
+    check_scales_by_rows(out, scales);
   }
   if (nvfp4 && !scales.global_scale) {
     out.push_back({"global-scale", "global_scale", "absent",
@@ -70,18 +94,28 @@ void check_format(Reasons& out, const Problem& p) {
                    fmt::format("A {}, B {}, scale factors {}", name(p.a_dtype), name(p.b_dtype),
                                p.scales ? name(p.scales->dtype) : "none"),
                    "A and B both bfloat16 or both float16 without scale factors; float8_e4m3fn or "
-                   "float8_e5m2 with float8_e8m0fnu scale factors; or float4_e2m1fn_x2 with "
-                   "float8_e8m0fnu or float8_e4m3fn scale factors"});
+                   "float8_e5m2 with float8_e8m0fnu or float32 scale factors; or float4_e2m1fn_x2 "
+                   "with float8_e8m0fnu or float8_e4m3fn scale factors"});
     return;
   }
   if (p.scales) check_scales(out, *p.scales, p.a_dtype);
-  const auto check_fp4_major = [&](const char* field, DType dtype, Major major) {
-    if (dtype == DType::kE2m1 && major != Major::kK) {
+  const auto check_major = [&](const char* field, DType dtype, Major major) {
+    if (major == Major::kK) return;
+    if (dtype == DType::kE2m1) {
       out.push_back({"fp4-major", field, "MN-major", "K-major (tokens contiguous) for packed FP4"});
+    } else if (is_fp8_by_rows(p)) {
+      out.push_back({"fp8-major", field, "MN-major",
+                     "K-major (tokens contiguous) for FP8 rowwise and 1x128"});
     }
   };
-  check_fp4_major("a", p.a_dtype, p.a_major);
-  check_fp4_major("b", p.b_dtype, p.b_major);
+  check_major("a", p.a_dtype, p.a_major);
+  check_major("b", p.b_dtype, p.b_major);
+}
+
+void check_accumulation(Reasons& out, const Problem& p) {
+  if (!p.fast_accumulation || format_of(p) == Format::kFp8Rowwise) return;
+  out.push_back({"fast-accumulation", "fast_accumulation", "True",
+                 "False: FP8 rowwise alone has sums that may stay in short accumulators"});
 }
 
 void check_tile(Reasons& out, const Problem& p) {
@@ -137,6 +171,7 @@ std::vector<Reason> broken_rules(const Problem& problem) {
   const bool output = !names(out, {"acc_dtype", "wgrad_dtype"});
   const bool strides = !names(out, {"num_experts", "m", "n", "output_mode"});
   if (formats) check_format(out, problem);
+  if (formats) check_accumulation(out, problem);
   if (output) check_output_dtypes(out, problem);
   if (output && strides && is_output(problem.wgrad_dtype)) check_output_strides(out, problem);
   check_tile(out, problem);

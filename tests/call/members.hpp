@@ -13,8 +13,8 @@ template <class See>
 void each_member(call::Contract& contract, See&& see) {
   auto& [problem, place, preparation, strides_open] = contract;
   auto& [experts, m, n, tokens, a_dtype, b_dtype, a_major, b_major, input_order, scales,
-         wgrad_dtype, acc_dtype, output_mode, expert_stride, row_pitch, accumulate, tiling,
-         workspace] = problem;
+         wgrad_dtype, acc_dtype, output_mode, expert_stride, row_pitch, accumulate,
+         fast_accumulation, tiling, workspace] = problem;
   see("experts", experts);
   see("m", m);
   see("n", n);
@@ -30,6 +30,7 @@ void each_member(call::Contract& contract, See&& see) {
   see("wgrad_expert_stride", expert_stride);
   see("wgrad_row_pitch", row_pitch);
   see("accumulate", accumulate);
+  see("fast_accumulation", fast_accumulation);
   see("workspace", workspace);
   auto& [tile_m, tile_n, cluster_m, cluster_n] = tiling;
   see("tile_m", tile_m);

@@ -52,7 +52,7 @@ TEST_P(EveryFormat, RunsAndPassesTheCheck) {
 
 INSTANTIATE_TEST_SUITE_P(Formats, EveryFormat,
                          testing::Values("bf16", "fp16", "mxfp8-e4m3", "mxfp8-e5m2", "mxfp4",
-                                         "nvfp4"),
+                                         "fp8-rowwise-e4m3", "fp8-1x128-e5m2", "nvfp4"),
                          [](const auto& test) {
                            std::string name = test.param;
                            for (char& c : name) c = c == '-' ? '_' : c;

@@ -34,6 +34,15 @@ TEST(ProblemFlags, FormatsSetDtypesAndScales) {
   EXPECT_EQ(format_of(make_problem(flags, kShape)), Format::kNvfp4);
   EXPECT_EQ(make_problem(flags, kShape).scales->vec_size, 16);
   EXPECT_TRUE(make_problem(flags, kShape).scales->global_scale);
+  flags.format = "fp8-rowwise-e5m2";
+  EXPECT_EQ(format_of(make_problem(flags, kShape)), Format::kFp8Rowwise);
+  EXPECT_EQ(make_problem(flags, kShape).b_dtype, DType::kE5m2);
+  EXPECT_EQ(make_problem(flags, kShape).b_major, Major::kK);
+  EXPECT_FALSE(make_problem(flags, kShape).fast_accumulation);
+  flags.fast_accumulation = true;
+  EXPECT_TRUE(make_problem(flags, kShape).fast_accumulation);
+  flags.format = "fp8-1x128-e4m3";
+  EXPECT_EQ(format_of(make_problem(flags, kShape)), Format::kFp8Blocks);
 }
 
 TEST(ProblemFlags, WordsReachTheProblem) {

@@ -161,7 +161,7 @@ void take_quantized(LogicalOperand& o, const std::vector<float>& source, std::in
       o.code(row, t) = q.elements[row * all_tokens + t];
     }
   }
-  o.scale_codes = q.scales;
+  o.scale_codes.assign(q.scales.begin(), q.scales.end());
 }
 
 TEST_P(ScaledFieldFaults, F047_StaleRowsDoNotEnterAmaxOrScales) {

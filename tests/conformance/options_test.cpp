@@ -2,6 +2,7 @@
 // layout, on counts that include 0, 1 and odd ones.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <tuple>
 
 #include "support/check.hpp"
@@ -14,6 +15,8 @@ class Options : public testing::TestWithParam<std::tuple<Target, NamedFormat>> {
   const Target& target() const { return std::get<0>(GetParam()); }
   const NamedFormat& format() const { return std::get<1>(GetParam()); }
   bool block_scaled() const { return format().format != Format::kSixteenBit; }
+
+  void zeros_under_any_float() const;
 
   /// Every input order and pair of majors.
   std::vector<Case> inputs() const {
@@ -69,22 +72,40 @@ TEST_P(Options, ScaleLayoutsAndTheirPaddings) {
     return;
   }
   for (Case c : inputs()) {
-    for (const ScaleLayout layout : {ScaleLayout::kSwizzled, ScaleLayout::kCompact})
+    for (const ScaleLayout layout : {ScaleLayout::kSwizzled, ScaleLayout::kCompact}) {
+      if (layout == ScaleLayout::kSwizzled && !has_swizzled_scales(format())) continue;
       for (const int padding : {0x00, 0x7F, 0xFF})
         for (const std::int64_t extra : {0, 2}) {
           c.problem.scales->layout = layout;
           c.scale_padding = static_cast<std::uint8_t>(padding);
           c.scale_col_pad = extra;
-          c.problem.scales->global_scale = true;
+          c.problem.scales->global_scale = !scales_whole_rows(c.problem);
           ASSERT_TRUE(conforms(target(), c));
         }
+    }
   }
 }
 
 /// All elements of the first row are zeros, under scale factors of `code`.
-void zero_row_under(LogicalOperand& of, std::uint8_t code) {
+void zero_row_under(LogicalOperand& of, std::uint32_t code) {
   for (std::int64_t t = 0; t < of.tokens(); ++t) of.code(0, t) = 0;
   for (std::int64_t col = 0; col < of.cols(); ++col) of.scale_code(0, col) = code;
+}
+
+/// Finite ones: an infinite or NaN factor makes NaN of a zero, as IEEE has it.
+void Options::zeros_under_any_float() const {
+  for (Case c : input_variants(format(), 80, 48, {38, 0, 2, 131, 1, 0, 77})) {
+    for (const float scale : {0.0F, 1e-45F, 1e-38F, -3.0F, 3e38F}) {
+      c.adjust = [scale](LogicalData& data) {
+        for (LogicalOperand* o : {&data.a, &data.b}) {
+          zero_row_under(*o, std::bit_cast<std::uint32_t>(scale));
+          for (std::size_t at = 0; at < o->row_scales.size(); at += std::size_t(o->rows))
+            o->row_scales[at] = scale;
+        }
+      };
+      ASSERT_TRUE(conforms(target(), c)) << scale;
+    }
+  }
 }
 
 TEST_P(Options, ZerosUnderAnyScaleAreZeros) {
@@ -92,6 +113,7 @@ TEST_P(Options, ZerosUnderAnyScaleAreZeros) {
     ASSERT_EQ(format().a, format().b) << "a 16-bit format has no scale factors";
     return;
   }
+  if (format().scale_dtype == DType::kF32) return zeros_under_any_float();
   // MN-major rows of whole 16 bytes, which no backend refuses.
   for (Case c : input_variants(format(), 80, 48, {38, 0, 2, 131, 1, 0, 77})) {
     // e8m0: what a decoder of e4m3, e5m2 or e2m1 by BF16 takes for infinity, and the ends.
@@ -99,8 +121,8 @@ TEST_P(Options, ZerosUnderAnyScaleAreZeros) {
       const bool e4m3 = c.problem.scales->dtype == DType::kE4m3;
       if (e4m3 && (code & 0x7F) == 0x7F) continue;  // NaN
       c.adjust = [code](LogicalData& data) {
-        zero_row_under(data.a, static_cast<std::uint8_t>(code));
-        zero_row_under(data.b, static_cast<std::uint8_t>(code));
+        zero_row_under(data.a, static_cast<std::uint32_t>(code));
+        zero_row_under(data.b, static_cast<std::uint32_t>(code));
       };
       ASSERT_TRUE(conforms(target(), c)) << code;
     }

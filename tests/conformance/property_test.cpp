@@ -58,6 +58,7 @@ TEST_P(Property, AnExpertsBitsDoNotDependOnTheOthers) {
           }
         }
         to.global_scales = from.global_scales;
+        to.row_scales = from.row_scales;
       };
       take(values.a, data.logical.a);
       take(values.b, data.logical.b);
@@ -94,7 +95,7 @@ TEST(RandomCase, FollowsTheContractAndReachesItsCorners) {
     seen.insert(c.problem.n % 8 != 0 ? "odd width" : "even width");
   }
   EXPECT_GT(most_experts, 250U);
-  EXPECT_EQ(seen.size(), 6U /* nvfp4 and mxfp4 share dtypes */ + 6U);
+  EXPECT_EQ(seen.size(), 7U /* pairs of dtypes: formats share them */ + 6U);
 }
 
 }  // namespace

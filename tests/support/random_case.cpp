@@ -54,7 +54,7 @@ Case random_case(std::uint64_t seed, double max_products) {
   const NamedFormat& format = formats()[random.next() % formats().size()];
   c.problem = problem_of(format, up_to(random, 300), up_to(random, 300));
   Problem& p = c.problem;
-  if (format.a != DType::kE2m1) {
+  if (!is_k_major(format)) {
     p.a_major = random.chance(0.5) ? Major::kK : Major::kMn;
     p.b_major = random.chance(0.5) ? Major::kK : Major::kMn;
   }
@@ -62,6 +62,10 @@ Case random_case(std::uint64_t seed, double max_products) {
   if (p.scales) {
     if (random.chance(0.3)) p.scales->layout = ScaleLayout::kCompact;
     p.scales->global_scale = p.scales->global_scale || random.chance(0.3);
+    if (scales_whole_rows(p)) {
+      p.scales->global_scale = false;
+      p.fast_accumulation = random.chance(0.3);
+    }
   }
   random_output(p, random);
   const std::int64_t experts =

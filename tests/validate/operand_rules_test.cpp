@@ -243,6 +243,31 @@ TEST(OperandRules, RefuseScaleColumnsOutOfRange) {
             "columns wide");
 }
 
+TEST(OperandRules, Fp8ByRowsHasRowsOfWholeUnitsAndScalesOfTheirOwnAlignment) {
+  Call rowwise = nvfp4();
+  rowwise.problem.a_dtype = rowwise.problem.b_dtype = DType::kE4m3;
+  rowwise.problem.scales = ScaleSpec{DType::kF32, kAllTokens, ScaleLayout::kCompact};
+  rowwise.operands.global_scale_a = rowwise.operands.global_scale_b = nullptr;
+  rowwise.operands.sfa_cols = rowwise.operands.sfb_cols = rowwise.problem.experts;
+  rowwise.operands.a_ld = rowwise.operands.b_ld = 112;
+  const Change nothing = [](Problem&, Operands&) {};
+  EXPECT_EQ(sentences(rowwise, nothing), "");
+  EXPECT_EQ(sentences(rowwise, [](Problem&, Operands& o) { o.b_ld = 0; }),
+            "b_ld is 100 elements (100 bytes); it must be a multiple of 16 bytes: pad the "
+            "contiguous axis");
+  EXPECT_EQ(sentences(rowwise,
+                      [](Problem& p, Operands& o) {
+                        p.input_order = InputOrder::kTensorRagged;
+                        o.b_ld = 0;
+                      }),
+            "");
+  EXPECT_EQ(sentences(rowwise, [](Problem& p, Operands& o) { o.sfb_cols = p.experts + 1; }),
+            "sfb is for 3 experts; it must be for 2 experts: one scale factor a row and expert");
+  const std::string text = sentences(
+      rowwise, [](Problem&, Operands& o) { o.sfa = static_cast<const std::uint8_t*>(o.sfa) + 2; });
+  EXPECT_NE(text.find("it must be aligned to 4 bytes"), std::string::npos) << text;
+}
+
 // The kernel reads its inputs while it writes.
 TEST(OperandRules, RefuseAnOutputInTheMemoryOfAnInput) {
   // B takes 100 x 48 elements of two bytes, the output 2 x 64 x 48.

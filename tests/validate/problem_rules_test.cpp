@@ -40,6 +40,13 @@ Problem mxfp8() {
   return p;
 }
 
+Problem fp8_by_rows(DType scale, int vec_size) {
+  Problem p = mxfp8();
+  p.a_major = p.b_major = Major::kK;
+  p.scales = ScaleSpec{scale, vec_size, ScaleLayout::kCompact};
+  return p;
+}
+
 /// All sentences of a problem after `change`, joined.
 std::string sentences(Problem p, const Change& change) {
   change(p);
@@ -232,8 +239,8 @@ TEST(ProblemRules, RefuseClustersOutsideTheContract) {
 TEST(ProblemRules, RefuseDtypesThatFormNoFormat) {
   const char* need =
       "; it must be A and B both bfloat16 or both float16 without scale factors; float8_e4m3fn or "
-      "float8_e5m2 with float8_e8m0fnu scale factors; or float4_e2m1fn_x2 with float8_e8m0fnu or "
-      "float8_e4m3fn scale factors";
+      "float8_e5m2 with float8_e8m0fnu or float32 scale factors; or float4_e2m1fn_x2 with "
+      "float8_e8m0fnu or float8_e4m3fn scale factors";
   EXPECT_EQ(sentences(plain(), [](Problem& p) { p.b_dtype = DType::kF16; }),
             std::string("dtypes is A bfloat16, B float16, scale factors none") + need);
   EXPECT_EQ(sentences(plain(), [](Problem& p) { p.a_dtype = p.b_dtype = DType::kF32; }),
@@ -254,8 +261,8 @@ TEST(ProblemRules, RefuseDtypesThatFormNoFormat) {
 
 TEST(ProblemRules, RefuseVectorSizesOfOtherFormats) {
   EXPECT_EQ(sentences(mxfp8(), [](Problem& p) { p.scales->vec_size = 16; }),
-            "sf_vec_size is 16; it must be 32 for float8_e4m3fn elements with float8_e8m0fnu scale "
-            "factors");
+            "sf_vec_size is 16; it must be 32 or 128 for float8_e4m3fn elements with "
+            "float8_e8m0fnu scale factors");
   EXPECT_EQ(sentences(nvfp4(), [](Problem& p) { p.scales->vec_size = 32; }),
             "sf_vec_size is 32; it must be 16 for float4_e2m1fn_x2 elements with float8_e4m3fn "
             "scale factors");
@@ -268,6 +275,42 @@ TEST(ProblemRules, Fp4TakesAPowerOfTwoEvery16Or32Tokens) {
   EXPECT_EQ(sentences(p, [](Problem& q) { q.scales->vec_size = 8; }),
             "sf_vec_size is 8; it must be 16 or 32 for float4_e2m1fn_x2 elements with "
             "float8_e8m0fnu scale factors");
+}
+
+TEST(ProblemRules, Fp8ByRowsIsKMajorAndUnswizzled) {
+  const Change nothing = [](Problem&) {};
+  for (const Problem& p : {fp8_by_rows(DType::kF32, kAllTokens), fp8_by_rows(DType::kF32, 128),
+                           fp8_by_rows(DType::kE8m0, 128)}) {
+    EXPECT_EQ(sentences(p, nothing), "");
+    EXPECT_EQ(sentences(p, [](Problem& q) { q.b_major = Major::kMn; }),
+              "b is MN-major; it must be K-major (tokens contiguous) for FP8 rowwise and 1x128");
+    EXPECT_EQ(sentences(p, [](Problem& q) { q.scales->layout = ScaleLayout::kSwizzled; }),
+              std::string("scale_layout is swizzled; it must be compact for FP8 ") +
+                  (scales_whole_rows(p) ? "rowwise" : "1x128"));
+  }
+  EXPECT_EQ(sentences(fp8_by_rows(DType::kF32, 32), nothing),
+            "sf_vec_size is 32; it must be 128, or left out for one a row and expert, for "
+            "float8_e4m3fn elements with float32 scale factors");
+  EXPECT_EQ(sentences(fp8_by_rows(DType::kE8m0, kAllTokens), nothing),
+            "sf_vec_size is 0; it must be 32 or 128 for float8_e4m3fn elements with float8_e8m0fnu "
+            "scale factors");
+  EXPECT_EQ(sentences(fp8_by_rows(DType::kF32, kAllTokens),
+                      [](Problem& q) { q.scales->global_scale = true; }),
+            "global_scale is given; it must be absent for FP8 rowwise, whose scale factors are as "
+            "wide");
+  EXPECT_EQ(
+      sentences(fp8_by_rows(DType::kF32, 128), [](Problem& q) { q.scales->global_scale = true; }),
+      "");
+}
+
+TEST(ProblemRules, OnlyFp8RowwiseMayKeepShortSums) {
+  const Change fast = [](Problem& p) { p.fast_accumulation = true; };
+  EXPECT_EQ(sentences(fp8_by_rows(DType::kF32, kAllTokens), fast), "");
+  for (const Problem& p : {plain(), mxfp8(), fp8_by_rows(DType::kF32, 128)}) {
+    EXPECT_EQ(sentences(p, fast),
+              "fast_accumulation is True; it must be False: FP8 rowwise alone has sums that may "
+              "stay in short accumulators");
+  }
 }
 
 TEST(ProblemRules, NvFp4NeedsGlobalScales) {

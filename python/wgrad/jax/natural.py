@@ -16,6 +16,7 @@ from .statement import checked, like
 _UNUSED = {
     "sf_vec_size": None,
     "compact_scales": False,
+    "use_fast_accum": False,
     "input_order": "tensor2d",
     "validate_device_data": False,
 }

@@ -43,6 +43,7 @@ std::optional<DType> scale_dtype(CallBuilder& b, const std::optional<TensorView>
     b.refuse("scales", field, "None", "given: the block-scaled formats need scale factors");
     return std::nullopt;
   }
+  if (view->element == Element::kF32 && b.call.problem.a_dtype != DType::kE2m1) return DType::kF32;
   if (view->element == Element::kE8m0) return DType::kE8m0;
   if (view->element == Element::kE4m3) return DType::kE4m3;
   const bool fp8 = b.call.problem.a_dtype != DType::kE2m1;
@@ -52,14 +53,32 @@ std::optional<DType> scale_dtype(CallBuilder& b, const std::optional<TensorView>
   if (bytes && vec) return vec == 16 ? DType::kE4m3 : DType::kE8m0;
   b.refuse("dtype", field, dtype_text(*view),
            bytes ? "float8_e8m0fnu or float8_e4m3fn, or uint8 together with sf_vec_size"
+           : fp8 ? "float32, float8_e8m0fnu or float8_e4m3fn, or uint8 bytes of one of the latter"
                  : "float8_e8m0fnu or float8_e4m3fn, or uint8 bytes of one of them");
   return std::nullopt;
+}
+
+/// One scale factor a row and expert: (E, rows), or flat as torch._scaled_grouped_mm takes it.
+std::int64_t read_whole_rows(CallBuilder& b, const TensorView& view, const char* field,
+                             std::int64_t extent) {
+  const std::int64_t experts = b.call.problem.experts;
+  const bool flat = view.rank == 1 && view.shape[0] == experts * extent;
+  const bool shaped = view.rank == 2 && view.shape[0] == experts && view.shape[1] == extent;
+  if (b.known.experts && !flat && !shaped) {
+    b.refuse("scale-shape", field, "of shape " + shape_text(view),
+             fmt::format("({}, {}), or flat with as many elements: one a row and expert{}", experts,
+                         extent, "; sf_vec_size 128 where one covers 128 tokens"));
+  } else if (!view.contiguous()) {
+    b.refuse("layout", field, "strided by " + strides_text(view), "contiguous, row-major");
+  }
+  return experts;
 }
 
 /// Columns of a scale tensor for `extent` rows; adds a refusal for any other shape.
 std::int64_t scale_columns(CallBuilder& b, const TensorView& view, const char* field,
                            std::int64_t extent) {
-  const bool swizzled = b.options.scale_layout == ScaleLayout::kSwizzled;
+  if (scales_whole_rows(b.call.problem)) return read_whole_rows(b, view, field, extent);
+  const bool swizzled = b.call.problem.scales->layout == ScaleLayout::kSwizzled;
   const std::int64_t rows = swizzled ? round_up(extent, kScaleAtomRows) : extent;
   const bool shaped = view.rank == 1 || (view.rank == 2 && view.shape[0] == rows);
   if (!shaped || rows == 0 || view.size() % rows != 0) {
@@ -111,9 +130,12 @@ void read_scales(CallBuilder& b) {
     b.refuse("dtype", "sfb", std::string(name(*sfb)),
              fmt::format("of the dtype of {}: {}", b.named("sfa"), name(*sfa)));
   }
-  const int usual_vec = *sfa == DType::kE4m3 ? 16 : 32;
+  const int usual_vec = *sfa == DType::kF32 ? kAllTokens : *sfa == DType::kE4m3 ? 16 : 32;
   const int vec = given_vec_size(b).value_or(usual_vec);
-  p.scales = ScaleSpec{*sfa, vec, b.options.scale_layout, read_global_scales(b)};
+  // Theirs is the only layout: nothing is to be said of it.
+  const bool by_rows = vec == kAllTokens || vec == 128;
+  p.scales = ScaleSpec{*sfa, vec, by_rows ? ScaleLayout::kCompact : b.options.scale_layout,
+                       read_global_scales(b)};
   Operands& o = b.call.operands;
   o.sfa = b.in.sfa->data;
   o.sfb = b.in.sfb->data;

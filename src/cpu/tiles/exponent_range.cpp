@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "cpu/elements/encodings.hpp"
 #include "cpu/elements/scale_codes.hpp"
@@ -96,6 +97,26 @@ ExponentRange scan_exponents(const ExpertOperand& x, int vec, std::int64_t row, 
       }
       out.low = std::min(out.low, exponent);
       out.high = std::max(out.high, exponent);
+    }
+  }
+  return out;
+}
+
+ExponentRange scan_float_exponents(const ExpertOperand& x, int vec, std::int64_t row,
+                                   std::int64_t rows, std::int64_t tokens) noexcept {
+  ExponentRange out;
+  for (std::int64_t r = row; r < row + rows; ++r) {
+    for (std::int64_t token = 0; token < tokens; token += vec) {
+      const float scale = x.scales.value(r, token / vec);
+      if (scale == 0 || !std::isfinite(scale)) continue;
+      const int exponent = std::ilogb(scale);
+      if (exponent >= out.low && exponent < out.high) continue;
+      if (!is_ordinary(exponent) &&
+          is_zero_block(x, r, token, std::min<std::int64_t>(vec, tokens - token))) {
+        continue;
+      }
+      out.low = std::min(out.low, exponent);
+      out.high = std::max(out.high, exponent + 1);
     }
   }
   return out;

@@ -34,6 +34,10 @@ ElementRange element_range(DType element) noexcept;
 /// Scans the scales of `rows` rows from `row`, blocks of `vec` tokens; all of `tokens`.
 ExponentRange scan_exponents(const ExpertOperand& operand, int vec, std::int64_t row,
                              std::int64_t rows, std::int64_t tokens) noexcept;
+/// The same of float32 scales, of which `high` bounds what lies above their power of two too.
+/// Zeros do not count, nor do infinities.
+ExponentRange scan_float_exponents(const ExpertOperand& operand, int vec, std::int64_t row,
+                                   std::int64_t rows, std::int64_t tokens) noexcept;
 
 /// Exponents to subtract from the scales of A and of B; `wide` where no pair keeps the range.
 struct ExponentShift {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -71,6 +72,27 @@ void decode_sixteen_bit(const ExpertOperand& x, const TileRegion& r, float* tile
   }
 }
 
+/// Rows of FP8 under scales of 128 tokens, one byte or a float32 each, or under none.
+void decode_by_rows(const ExpertOperand& x, const TileDecode& how, const TileRegion& r, float* tile,
+                    std::int64_t ld) {
+  constexpr int kStep = 32;                          // tokens that the loop below gives a scale
+  std::array<float, kMaxTileTokens / kStep> scales;  // NOLINT: written below, as far as it is read
+  const ScaleAlong scale = scale_along(x.dtype);
+  const auto value = [&](std::int64_t row, std::int64_t token) {
+    if (how.vec == 0) return 1.0F;
+    const std::int64_t index = token / how.vec;
+    if (how.scales != nullptr) return (*how.scales)[x.scales.row(row)[x.scales.column(index)]];
+    return std::ldexp(x.scales.value(row, index), -how.shift);
+  };
+  for (std::int64_t i = 0; i < r.rows; ++i) {
+    prefetch_line(x, r, i);
+    for (std::int64_t t = 0; t < r.tokens; t += kStep) {
+      scales[static_cast<std::size_t>(t / kStep)] = value(r.row + i, r.token + t);
+    }
+    scale(x.at(r.row + i, r.token), scales.data(), kStep, tile + i * ld, r.tokens);
+  }
+}
+
 void decode_k_major(const ExpertOperand& x, const TileDecode& how, const TileRegion& r, float* tile,
                     std::int64_t ld) {
   std::array<float, kMaxTileTokens / 16> scales;  // NOLINT: written below, as far as it is read
@@ -121,8 +143,10 @@ const ScaleTable& scale_table(DType scale_dtype, int shift, ScaleTable& storage)
 
 void decode_tile(const ExpertOperand& operand, const TileDecode& how, const TileRegion& region,
                  float* tile, std::int64_t ld) noexcept {
-  if (how.vec == 0) {
+  if (how.vec == 0 && bits(operand.dtype) == 16) {
     decode_sixteen_bit(operand, region, tile, ld);
+  } else if (how.vec == 0 || how.vec == 128) {
+    decode_by_rows(operand, how, region, tile, ld);
   } else if (operand.major == Major::kK) {
     decode_k_major(operand, how, region, tile, ld);
   } else {

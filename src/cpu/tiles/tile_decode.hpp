@@ -26,8 +26,9 @@ const ScaleTable& scale_table(DType scale_dtype, int shift, ScaleTable& storage)
 
 /// How to turn elements into tile values.
 struct TileDecode {
-  int vec = 0;                         ///< tokens a scale covers; 0: the operand has no scales
-  const ScaleTable* scales = nullptr;  ///< needed where there are scales
+  int vec = 0;  ///< tokens a scale covers; 0: the operand has none, or they are not applied here
+  const ScaleTable* scales = nullptr;  ///< of one-byte scales
+  int shift = 0;                       ///< subtracted from the exponents of float32 scales
 };
 
 /// Most rows a region may have: the scales of one block of tokens are held on the stack.

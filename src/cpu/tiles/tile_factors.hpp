@@ -14,7 +14,7 @@ struct TilePart {
   const ExpertOperand& operand;
   TileRegion region;  ///< the tile's rows; its tokens are given step by step
   CellOrder order;
-  int shift;           ///< taken out of e8m0 scales
+  int shift;           ///< taken out of e8m0 and float32 scales
   std::uint8_t* tile;  ///< scratch
   std::int64_t ld;     ///< of float32 tiles
 };
@@ -51,6 +51,8 @@ class Widened {
   Widened(const Problem& p, const TilePart& part) : part_(part) {
     if (!p.scales) return;
     how_.vec = p.scales->vec_size;
+    how_.shift = part.shift;
+    if (p.scales->dtype == DType::kF32) return;
     how_.scales = &scale_table(p.scales->dtype, part.shift, storage_);
   }
   Widened(const Widened&) = delete;

@@ -27,16 +27,19 @@ double element_value(const ExpertOperand& x, std::int64_t row, std::int64_t toke
   }
 }
 
-double scale_value(const ExpertOperand& x, int vec, std::int64_t row, std::int64_t token) {
+double scale_value(const ExpertOperand& x, int vec, DType scale_dtype, std::int64_t row,
+                   std::int64_t token) {
+  if (scale_dtype == DType::kF32) return x.scales.value(row, token / vec);
   const int code = x.scales.row(row)[x.scales.column(token / vec)];
   return code == 255 ? std::numeric_limits<double>::quiet_NaN() : std::ldexp(1.0, code - 127);
 }
 
-void decode(const ExpertOperand& x, int vec, const TileRegion& r, Block& out) {
+void decode(const ExpertOperand& x, const ScaleSpec& scales, const TileRegion& r, Block& out) {
   for (std::int64_t i = 0; i < r.rows; ++i) {
     for (std::int64_t t = 0; t < r.tokens; ++t) {
       out[static_cast<std::size_t>(i * kTokens + t)] =
-          element_value(x, r.row + i, r.token + t) * scale_value(x, vec, r.row + i, r.token + t);
+          element_value(x, r.row + i, r.token + t) *
+          scale_value(x, scales.vec_size, scales.dtype, r.row + i, r.token + t);
     }
   }
 }
@@ -77,7 +80,7 @@ void store(const TileOutput& out, std::int64_t i, std::int64_t j, double sum) {
 }  // namespace
 
 void sum_wide(const ExpertOperand& a, const TileRegion& m, const ExpertOperand& b,
-              const TileRegion& n, int vec, const TileOutput& out) noexcept {
+              const TileRegion& n, const ScaleSpec& scales, const TileOutput& out) noexcept {
   for (std::int64_t i = 0; i < m.rows; i += kRows) {
     for (std::int64_t j = 0; j < n.rows; j += kRows) {
       const std::int64_t rows = std::min(kRows, m.rows - i);
@@ -87,8 +90,8 @@ void sum_wide(const ExpertOperand& a, const TileRegion& m, const ExpertOperand& 
         const std::int64_t tokens = std::min(kTokens, m.tokens - t);
         Block from_a;  // NOLINT(cppcoreguidelines-pro-type-member-init): decode() fills it
         Block from_b;  // NOLINT(cppcoreguidelines-pro-type-member-init)
-        decode(a, vec, {m.row + i, rows, m.token + t, tokens}, from_a);
-        decode(b, vec, {n.row + j, cols, n.token + t, tokens}, from_b);
+        decode(a, scales, {m.row + i, rows, m.token + t, tokens}, from_a);
+        decode(b, scales, {n.row + j, cols, n.token + t, tokens}, from_b);
         add_products(from_a, rows, from_b, cols, tokens, sums);
       }
       for (std::int64_t r = 0; r < rows; ++r) {

@@ -16,8 +16,8 @@ struct TileOutput {
 };
 
 /// Block-scaled operands only; `m` and `n` are regions over the same tokens. Slow, but exact to
-/// double rounding for every e8m0 scale.
+/// double rounding for every e8m0 or float32 scale of a block of tokens.
 void sum_wide(const ExpertOperand& a, const TileRegion& m, const ExpertOperand& b,
-              const TileRegion& n, int vec, const TileOutput& out) noexcept;
+              const TileRegion& n, const ScaleSpec& scales, const TileOutput& out) noexcept;
 
 }  // namespace wgrad::cpu

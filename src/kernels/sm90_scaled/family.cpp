@@ -15,7 +15,7 @@ namespace {
 constexpr std::array kArchitectures = {Architecture{90, "Hopper"}};
 
 bool takes(const Problem& problem) {
-  return problem.scales.has_value();
+  return problem.scales && !is_fp8_by_rows(problem);
 }
 
 plan::Plan traced(const Problem&, const plan::Plan&, const DeviceSpec&) {

@@ -57,7 +57,7 @@ Problem problem_for(const ScaledConfig& c) {
 void widen(LogicalOperand& o, Random& random, double chance) {
   constexpr int kCodes[] = {0,   1,   2,   3,   9,   10,  11,  50,  100, 126, 127, 128,
                             134, 135, 142, 143, 200, 239, 240, 246, 247, 252, 253, 254};
-  for (std::uint8_t& code : o.scale_codes) {
+  for (std::uint32_t& code : o.scale_codes) {
     if (!random.chance(chance)) continue;
     const bool e8m0 = o.scale_dtype == DType::kE8m0;
     const auto any = static_cast<int>(random.integer(0, 0x7e));
