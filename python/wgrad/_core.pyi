@@ -213,6 +213,7 @@ class Options:
         compact_scales: bool = ...,
         input_order: str = ...,
         accumulate: bool = ...,
+        fast_accumulation: bool = ...,
         wgrad_dtype: str | None = ...,
         acc_dtype: str | None = ...,
         sf_fp8_dtype_override: str = ...,

@@ -29,6 +29,7 @@ def grouped_wgrad(
     dy_global_scale: Any = None,
     sf_vec_size: int | None = None,
     compact_scales: bool = False,
+    use_fast_accum: bool = False,
     input_order: Any = "tensor2d",
     acc_dtype: Any = None,
     mma_tiler_mn: tuple[int, int] = (256, 256),
@@ -44,7 +45,8 @@ def grouped_wgrad(
     Args:
         x: (T, M) activations, tokens sorted by expert; bfloat16 or float16 with one contiguous
             axis, or a block-scaled operand: a ``Quantized``, or its elements with ``x_scale``. FP8
-            is (T, M); packed FP4 is (T/2, M) with tokens contiguous, two per byte.
+            is (T, M), with tokens contiguous where its scale factors are float32 or cover 128
+            tokens; packed FP4 is (T/2, M) with tokens contiguous, two per byte.
         dy: (T, N) gradients of the layer's output, of x's dtype.
         offsets: (E,) int32, the cumulative ends of the experts. Rows past the last are never read.
         out: None for a new (E, M, N) tensor; an (E, M, N) tensor to write, contiguous along N and
@@ -56,11 +58,17 @@ def grouped_wgrad(
             block-scaled x).
         x_scale, dy_scale: float8_e8m0fnu, float8_e4m3fn or uint8 scale factors in the swizzled
             layout, 2-D (round_up(rows, 128), cols) or flat, of M rows for x and N for dy; (rows,
-            cols) with ``compact_scales``.
+            cols) with ``compact_scales`` or a ``sf_vec_size`` of 128. For FP8 also float32: (E, M)
+            and (E, N), or flat, one a row and expert, or (rows, cols) with a ``sf_vec_size`` of
+            128.
         x_global_scale, dy_global_scale: (E,) float32, both or neither; NVFP4 needs them.
-        sf_vec_size: tokens a scale factor covers. Default: 16 for float8_e4m3fn scale factors, else
-            32; uint8 scale factors of FP4 need it given.
+        sf_vec_size: tokens a scale factor covers. Default: all tokens of an expert for float32
+            scale factors (128: blocks of as many), 16 for float8_e4m3fn ones, else 32; uint8 scale
+            factors of FP4 need it given.
         compact_scales: scale factors are (rows, cols), unswizzled.
+        use_fast_accum: FP8 with one scale factor a row and expert: sums may stay in the tensor
+            cores' short accumulators, which keep about 13 bits, as torch's argument of this name
+            lets them.
         input_order: 'tensor2d', or 'tensor_ragged' where K-major expert blocks follow one another.
         acc_dtype: None or float32.
         mma_tiler_mn, cluster_shape_mn: the GPU kernel's tile; (256, 256) and None leave the choice

@@ -76,7 +76,8 @@ class GroupedGemmWgrad:
         acc_dtype: None or float32.
         mma_tiler_mn, cluster_shape_mn: the GPU kernel's tile; (256, 256) and None leave the choice
             to wgrad. Without effect on a CPU.
-        sf_vec_size: tokens a scale factor covers: 16 (NVFP4) or 32; 16 for 16-bit operands.
+        sf_vec_size: tokens a scale factor covers: 16 (NVFP4), 32 or 128 (FP8 1x128); 16 for 16-bit
+            operands. FP8 rowwise, which has one for all tokens: grouped_wgrad.
         sf_fp8_dtype_override: None, nothing else.
         accumulate_on_output: add to the output instead of overwriting it.
         input_order: 'tensor2d' or 'tensor_ragged'.

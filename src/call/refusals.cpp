@@ -24,6 +24,7 @@ constexpr std::array kRows = {
     Row{"global_scale_a", "sample_global_scale_a", "global_scale_a", "x_global_scale"},
     Row{"global_scale_b", "sample_global_scale_b", "global_scale_b", "dy_global_scale"},
     Row{"accumulate", "accumulate_on_output", "accumulate_on_output", "accumulate"},
+    Row{"fast_accumulation", "fast_accumulation", "fast_accumulation", "use_fast_accum"},
     Row{"wgrad_dtype", "wgrad_dtype", "wgrad_dtype", "out_dtype"},
     Row{"stream", "current_stream", "current_stream", "stream"},
     Row{"workspace", "descriptor_workspace", "descriptor_workspace", "workspace"},
