@@ -18,6 +18,7 @@ void each_member(call::Contract& contract, See&& see) {
   see("experts", experts);
   see("m", m);
   see("n", n);
+  see("fast_accumulation", fast_accumulation);
   see("tokens", tokens);
   see("a_dtype", a_dtype);
   see("b_dtype", b_dtype);
@@ -30,7 +31,6 @@ void each_member(call::Contract& contract, See&& see) {
   see("wgrad_expert_stride", expert_stride);
   see("wgrad_row_pitch", row_pitch);
   see("accumulate", accumulate);
-  see("fast_accumulation", fast_accumulation);
   see("workspace", workspace);
   auto& [tile_m, tile_n, cluster_m, cluster_n] = tiling;
   see("tile_m", tile_m);
