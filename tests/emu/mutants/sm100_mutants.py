@@ -58,7 +58,7 @@ SM100 = [
     ("columns in 16s, read in 64s", MULTIPLIER, "round_up(cta.params.n - w.n0, kStep)", "round_up(cta.params.n - w.n0, 16)", 18, 60),
     ("majors in the other order", MULTIPLIER, "{is_mn_major(kConfig.a), is_mn_major(kConfig.b)}", "{is_mn_major(kConfig.b), is_mn_major(kConfig.a)}", 5),
     ("A in place of B", MULTIPLIER, "b = B::descriptor(pipeline.b(at.slot));", "b = B::descriptor(pipeline.a(at.slot));", 0),
-    ("accumulator not waited for", MULTIPLIER, "    accumulators.wait_empty();\n", "", 0),
+    ("accumulator not waited for", MULTIPLIER, "[&] { accumulators.wait_empty(); }", "[&] {}", 0),
     ("accumulator does not alternate", MULTIPLIER, "    accumulators.at.advance();\n", "", 0),
     ("entry kept by the multiplier", MULTIPLIER, "      queue.let_go();\n", "", 0),
     ("empty tiles multiplied", MULTIPLIER, "if (w.blocks > 0 && is_first)", "if (is_first)", 0),
