@@ -1,5 +1,7 @@
 #include "harness/memory/cuda_device.hpp"
 
+#include <array>
+#include <cstdint>
 #include <map>
 #include <mutex>
 
@@ -56,6 +58,7 @@ class CudaDevice final : public Device {
     set_access(region, kCudaReadWrite);
     const CudaAddress address =
         first(region) + static_cast<CudaAddress>(region.mapped - round_up(bytes, kAlignment));
+    poison_slack(address, bytes);
     const std::lock_guard lock(mutex_);
     regions_.emplace(address, region);
     return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
@@ -121,6 +124,17 @@ class CudaDevice final : public Device {
     CudaAddress base = 0;
     CudaAllocation memory = 0;
   };
+
+  /// The rest of the last unit of kAlignment bytes: a kernel may load it, and must not use it.
+  void poison_slack(CudaAddress address, std::int64_t bytes) {
+    std::array<std::uint8_t, kAlignment> poison{};
+    poison.fill(0xFF);
+    const std::int64_t slack = round_up(bytes, kAlignment) - bytes;
+    if (slack == 0) return;
+    check_cuda(driver_.to_device(address + static_cast<CudaAddress>(bytes), poison.data(),
+                                 static_cast<std::size_t>(slack)),
+               "cuMemcpyHtoD");
+  }
 
   static std::size_t size(const Region& r) { return static_cast<std::size_t>(r.mapped); }
   std::size_t reserved(const Region& r) const { return size(r) + 2 * granularity_; }

@@ -88,7 +88,8 @@ std::vector<PrecompiledKernel> precompile(std::span<const Problem> problems,
   std::set<std::string> done;
   for (const Problem& problem : problems) {
     for (const plan::Plan& plan : wanted_plans(problem, device, options.every_candidate)) {
-      const kernels::KernelSource source = plan.family->source(plan);
+      const kernels::KernelSource source =
+          jit::with_options_of(environment, plan.family->source(plan));
       if (!done.insert(source.digest()).second) continue;
       out.push_back(compile(plan, source, environment));
       if (options.progress) options.progress(out.back());

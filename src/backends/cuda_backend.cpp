@@ -50,7 +50,8 @@ class CudaBackend final : public Backend {
                                       const PrepareOptions& options) const override {
     launch::Runtime& runtime = launch::Runtime::instance();
     const core::Environment environment = core::read_environment();
-    const kernels::KernelSource source = plan.family->source(plan);
+    const kernels::KernelSource source =
+        jit::with_options_of(environment, plan.family->source(plan));
     const jit::CachedKernel code =
         jit::KernelCache::instance().get(source, jit::DiskCache::of(environment));
     auto loaded =

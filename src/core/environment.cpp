@@ -4,6 +4,8 @@
 
 #include <charconv>
 #include <cstdlib>
+#include <iterator>
+#include <sstream>
 
 #include "wgrad/errors.hpp"
 
@@ -30,6 +32,11 @@ int get_int(const char* variable) {
   return value;
 }
 
+std::vector<std::string> words(const std::string& text) {
+  std::istringstream in(text);
+  return {std::istream_iterator<std::string>(in), std::istream_iterator<std::string>()};
+}
+
 }  // namespace
 
 Environment read_environment() {
@@ -42,6 +49,7 @@ Environment read_environment() {
   env.xdg_cache_home = get("XDG_CACHE_HOME").value_or("");
   env.nvrtc_library = get("WGRAD_NVRTC").value_or("");
   env.cuda_home = get("CUDA_HOME").value_or(get("CUDA_PATH").value_or(""));
+  env.nvrtc_options = words(get("WGRAD_NVRTC_OPTIONS").value_or(""));
   env.emu_seed = get_int("WGRAD_EMU_SEED");
   env.allow_unverified = get_int("WGRAD_ALLOW_UNVERIFIED") != 0;
   env.log_level = get_int("WGRAD_LOG");

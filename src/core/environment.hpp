@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace wgrad::core {
 
@@ -16,6 +17,8 @@ struct Environment {
   std::string xdg_cache_home;            ///< XDG_CACHE_HOME
   std::string nvrtc_library;             ///< WGRAD_NVRTC: path of libnvrtc
   std::string cuda_home;                 ///< CUDA_HOME or CUDA_PATH
+  /// WGRAD_NVRTC_OPTIONS, at spaces: more options for every kernel that NVRTC compiles
+  std::vector<std::string> nvrtc_options;
   int emu_seed = 0;  ///< WGRAD_EMU_SEED: first schedule of an emulated operator; 0: 1
   /// WGRAD_ALLOW_UNVERIFIED=1: kernels that have never run on their GPU may
   bool allow_unverified = false;

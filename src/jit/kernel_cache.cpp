@@ -39,6 +39,13 @@ Compiler nvrtc_compiler() {
           }};
 }
 
+kernels::KernelSource with_options_of(const core::Environment& environment,
+                                      kernels::KernelSource source) {
+  source.options.insert(source.options.end(), environment.nvrtc_options.begin(),
+                        environment.nvrtc_options.end());
+  return source;
+}
+
 KernelCache& KernelCache::instance() {
   static KernelCache cache(nvrtc_compiler());
   return cache;

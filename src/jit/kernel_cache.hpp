@@ -34,6 +34,10 @@ struct Compiler {
 
 Compiler nvrtc_compiler();
 
+/// `source` with Environment::nvrtc_options behind its own, so that they are part of its key.
+kernels::KernelSource with_options_of(const core::Environment& environment,
+                                      kernels::KernelSource source);
+
 class KernelCache {
  public:
   /// `headers`: what kernels include; they must outlive the cache.

@@ -94,8 +94,8 @@ namespace {
 
 std::shared_ptr<launch::LoadedKernel> compiled(const kernels::KernelSource& source) {
   const core::Environment environment = core::read_environment();
-  const jit::CachedKernel code =
-      jit::KernelCache::instance().get(source, jit::DiskCache::of(environment));
+  const jit::CachedKernel code = jit::KernelCache::instance().get(
+      jit::with_options_of(environment, source), jit::DiskCache::of(environment));
   return launch::Runtime::instance().load(
       {code.key, code.cubin->bytes, source.entry, source.arch, source.shared_bytes});
 }

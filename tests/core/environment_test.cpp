@@ -45,6 +45,12 @@ TEST(Environment, TheDropInNamesVariableTurnsValidationOn) {
   EXPECT_FALSE(read_environment().validate);
 }
 
+TEST(Environment, CompilerOptionsAreSeparatedBySpaces) {
+  EXPECT_TRUE(read_environment().nvrtc_options.empty());
+  const Set options("WGRAD_NVRTC_OPTIONS", " -lineinfo  -DNAME=1 ");
+  EXPECT_EQ(read_environment().nvrtc_options, (std::vector<std::string>{"-lineinfo", "-DNAME=1"}));
+}
+
 TEST(Environment, WordsForNumbersAreRefused) {
   for (const char* variable : {"WGRAD_VALIDATE", "WGRAD_THREADS", "WGRAD_EMU_SEED",
                                "WGRAD_ALLOW_UNVERIFIED", "WGRAD_LOG"}) {

@@ -12,6 +12,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "jit/kernel_cache.hpp"
 #include "jit/nvrtc_fixture.hpp"
 #include "jit/resource_usage.hpp"
 #include "kernels/sm90/config.hpp"
@@ -129,6 +130,25 @@ TEST_F(NvrtcTest, TracedKernelsCompile) {
     EXPECT_EQ(usage->spill_bytes, 0) << source.text;
     EXPECT_LE(usage->registers * shared::threads_per_cta(c), 65536);
   }
+}
+
+// Of a kernel whose CTAs exchange parts: the form for racecheck is another one, as clean.
+TEST_F(NvrtcTest, KernelsWhoseLanesArriveCompile) {
+  Config c;
+  c.cluster_m = 1;
+  c.split_k = 2;
+  c.stages = shared::max_stages(c);
+  const auto source = kernels::sm90::source(c);
+  core::Environment environment;
+  const Cubin cubin = Nvrtc::instance().compile(source, device_headers());
+  environment.nvrtc_options = {"-DWGRAD_LANES_ARRIVE"};
+  const auto by_lanes = with_options_of(environment, source);
+  const Cubin lanes = Nvrtc::instance().compile(by_lanes, device_headers());
+  EXPECT_NE(by_lanes.digest(), source.digest());
+  EXPECT_NE(lanes.bytes, cubin.bytes);
+  const auto usage = resource_usage(lanes.log);
+  ASSERT_TRUE(usage) << lanes.log;
+  EXPECT_EQ(usage->warnings, "");
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ constexpr SanitizerControl kControls[] = {
 };
 
 constexpr const char* kSource = R"(
-#include "wgrad/arch/arch.cuh"
+#include "wgrad/common/warp_arrival.cuh"
 using namespace wgrad::device;
 using namespace wgrad::device::arch;
 
@@ -69,8 +69,11 @@ WGRAD_DEVICE void exchange(u64 out) {
   }
   cta_sync();
   store_shared_u32(own(), thread_index());
-  warp_sync();
-  if (lane_index() < arrivals) barrier_arrive(barrier());
+  if constexpr (arrivals == 1) {
+    arrive_together(barrier());
+  } else {
+    barrier_arrive(barrier());
+  }
   barrier_wait(barrier(), 0);
   write(out, load_shared_u32(others()));
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "wgrad/common/pipeline.cuh"
+#include "wgrad/common/warp_arrival.cuh"
 #include "wgrad/common/work.cuh"
 
 namespace wgrad::device {
@@ -54,10 +55,7 @@ struct WorkQueue {
   }
   // One thread that reads alone; all lanes of a warp that reads together.
   WGRAD_DEVICE void let_go() const { arch::barrier_arrive(empty(at.slot)); }
-  WGRAD_DEVICE void let_go_together() const {
-    arch::warp_sync();
-    if (arch::lane_index() == 0) let_go();
-  }
+  WGRAD_DEVICE void let_go_together() const { arrive_together(empty(at.slot)); }
 };
 
 }  // namespace wgrad::device

@@ -16,6 +16,7 @@
 #include "wgrad/common/pipeline.cuh"
 #include "wgrad/common/threads.cuh"
 #include "wgrad/common/trace.cuh"
+#include "wgrad/common/warp_arrival.cuh"
 #include "wgrad/common/work.cuh"
 #include "wgrad/sm90/accumulator.cuh"
 #include "wgrad/sm90/smem.hpp"
@@ -58,14 +59,9 @@ struct Parts {
     return !kShared || (box >= first_own() && box < first_own() + i32(kOwn));
   }
 
-  // All lanes, for all that they have done: each other CTA hears of it from a lane of its own. An
-  // arrival of every lane there took most of the exchange's time
-  // (docs/notes/2026-12-01-arrivals-of-a-warp.md).
+  // All lanes, for all that they have done.
   WGRAD_DEVICE void arrive_at_the_others(u32 barrier) const {
-    arch::warp_sync();
-    const u32 lane = arch::lane_index();
-    if (lane < kCtas && lane != rank)
-      arch::barrier_arrive_release_cluster(arch::map_to_rank(barrier, lane));
+    arrive_together_at_the_others(barrier, kCtas, rank);
   }
 
   template <u32 kBox, u32 kCount>
@@ -132,8 +128,7 @@ struct Parts {
                [&] { arch::barrier_wait_acquire_cluster(full(), parity()); });
     add<0>(d, boxes);
     arch::fence_async_shared();
-    arch::warp_sync();
-    if (arch::lane_index() == 0) arch::barrier_arrive(read());
+    arrive_together(read());
     ++tile;
   }
 

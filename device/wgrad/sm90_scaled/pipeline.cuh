@@ -17,6 +17,7 @@
 #pragma once
 
 #include "wgrad/common/pipeline.cuh"
+#include "wgrad/common/warp_arrival.cuh"
 #include "wgrad/sm90_scaled/smem.hpp"
 
 namespace wgrad::device {
@@ -80,10 +81,7 @@ struct ScaledPipeline {
   }
 
   // A whole warp, once all its lanes have done what they had to.
-  WGRAD_DEVICE void arrive_together(u32 barrier) const {
-    arch::warp_sync();
-    if (arch::lane_index() == 0) arch::barrier_arrive(barrier);
-  }
+  WGRAD_DEVICE void arrive_together(u32 barrier) const { device::arrive_together(barrier); }
 };
 
 }  // namespace wgrad::device

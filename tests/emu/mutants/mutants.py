@@ -9,6 +9,7 @@ PIPELINE, STORE = "common/pipeline.cuh", "common/output_ring.cuh"
 SMEM, TABLE, TURNS = "sm90/smem.hpp", "shared/smem_table.hpp", "sm90/turns.cuh"
 CONSUMER, EPILOGUE, ALIGN = "sm90/consumer.cuh", "sm90/epilogue.cuh", "common/align.cuh"
 QUEUE, SCHEDULER = "common/work_queue.cuh", "common/scheduler.cuh"
+ARRIVAL = "common/warp_arrival.cuh"
 CLAIMS = "common/cluster_claims.cuh"
 SETUP, PRODUCER, OPERAND = "common/setup.cuh", "common/producer.cuh", "common/operand.cuh"
 BOXES, ELEMENT = "common/tile_boxes.cuh", "common/output_element.cuh"
@@ -107,8 +108,7 @@ MUTANTS = [
      "    arch::barrier_arrive(full(at.slot));\n    arch::barrier_arrive(empty(at.slot));\n    arch::store_shared(entry(),", 0),
     ("work read by one role more", SMEM, "static_cast<u32>(queue_readers(c)));", "static_cast<u32>(queue_readers(c)) + 1);", 0),
     ("work read by one role less", SMEM, "static_cast<u32>(queue_readers(c)));", "static_cast<u32>(queue_readers(c)) - 1);", 0),
-    ("let go while lanes still read", QUEUE, "    arch::warp_sync();\n    if (arch::lane_index() == 0) let_go();",
-     "    if (arch::lane_index() == 0) let_go();", 4),
+    ("let go while lanes still read", ARRIVAL, "  arch::warp_sync();\n#ifdef WGRAD_LANES_ARRIVE\n  arch", "#ifdef WGRAD_LANES_ARRIVE\n  arch", 4),
     ("one end for two warpgroups", SCHEDULER, "i < tiles_at_once(kConfig)", "i < 1", 4),
     ("claims not cleared", SCHEDULER, "    arch::store_global_i64(cta.params.claims, 0);\n", "", 0),
     ("claims cleared by the first to leave", SCHEDULER, "!= cta.cluster_count - 1) return;", "!= 0) return;", 0),
@@ -311,7 +311,7 @@ MUTANTS = [
     ("parts sent before there is room", PARTS, "      arch::barrier_wait_acquire_cluster(room(), parity());\n", "", 24),
     ("room for parts before the warps have met", PARTS, "      arch::named_sync(meeting, kMathThreads);\n", "", 24),
     ("parts added before they are there", PARTS, "arch::barrier_wait_acquire_cluster(full(), parity());", "", 24),
-    ("parts released to this CTA alone", PARTS, "arch::barrier_arrive_release_cluster(", "arch::barrier_arrive_cluster(", 24),
+    ("parts released to this CTA alone", ARRIVAL, "arch::barrier_arrive_release_cluster(", "arch::barrier_arrive_cluster(", 24),
     ("parts acquired from this CTA alone", PARTS, "arch::barrier_wait_acquire_cluster(full(), parity());",
      "arch::barrier_wait(full(), parity());", 24),
     ("stages filled before the parts are read", PRODUCER, "      parts.wait_read(trace);\n", "", 24),
@@ -321,10 +321,9 @@ MUTANTS = [
      "      parts.wait_read(trace);\n      if constexpr (Parts::kShared) queue.let_go();\n",
      "      queue.let_go();\n      fill(at, trace, w);\n      parts.wait_read(trace);\n", 24, 400),
     ("parts without proxy fence", PARTS, "    arch::fence_async_shared();\n", "", 24),
-    ("parts read, but nobody told", PARTS, "    if (arch::lane_index() == 0) arch::barrier_arrive(read());\n", "", 24),
-    ("parts there before all lanes sent them", PARTS, "    arch::warp_sync();\n    const u32 lane", "    const u32 lane", 24),
-    ("parts read by all lanes but the first", PARTS, "    arch::warp_sync();\n    if (arch::lane_index() == 0) arch",
-     "    if (arch::lane_index() == 0) arch", 24),
+    ("parts read, but nobody told", PARTS, "    arrive_together(read());\n", "", 24),
+    ("parts there before all lanes sent them", ARRIVAL, "  arch::warp_sync();\n#ifdef WGRAD_LANES_ARRIVE\n  for", "#ifdef WGRAD_LANES_ARRIVE\n  for", 24),
+    ("parts read by all lanes but the first", ARRIVAL, "  arch::warp_sync();\n#ifdef WGRAD_LANES_ARRIVE\n  arch", "#ifdef WGRAD_LANES_ARRIVE\n  arch", 24),
     ("one CTA fewer for the parts", SMEM, "\"parts full\", warps, others);", "\"parts full\", warps, others - 1);", 25),
     ("one CTA fewer for the room", SMEM, "\"parts room\", warps, others);", "\"parts room\", warps, others - 1);", 25),
     ("one warp fewer has read its parts", SMEM, "\"parts read\", kWorkSlots, warps);",
@@ -398,8 +397,7 @@ SCALED = [
     ("raw stage filled too early", S_PIPELINE, "arch::barrier_wait(raw_empty(at.slot), at.parity ^ 1);", "", 0),
     ("decoded stage not waited for", S_PIPELINE, "arch::barrier_wait(full(at.slot), at.parity);", "", 0),
     ("decoded stage written too early", S_PIPELINE, "arch::barrier_wait(empty(at.slot), at.parity ^ 1);", "", 0),
-    ("arrival before the warp is done", S_PIPELINE, "    arch::warp_sync();\n    if (arch::lane_index() == 0)",
-     "    if (arch::lane_index() == 0)", 0),
+    ("arrival before the warp is done", ARRIVAL, "  arch::warp_sync();\n#ifdef WGRAD_LANES_ARRIVE\n  arch", "#ifdef WGRAD_LANES_ARRIVE\n  arch", 0),
     ("raw empty counts the converters alone", "sm90_scaled/config.hpp", "converter_warps(c) + (c.registers_a ? math_warps(c) : 0)",
      "converter_warps(c)", 4),
     ("decoded stage without proxy fence", S_CONVERTER, "    arch::fence_async_shared();\n", "", 3),

@@ -1,10 +1,22 @@
 // mbarriers in shared memory. PTX: "mbarrier.init", "mbarrier.arrive", "mbarrier.try_wait",
 // "fence.mbarrier_init".
+//
+// WGRAD_LANES_ARRIVE: each arrival counts as 32, of which a warp's arrival gives one a lane, for
+// racecheck (docs/notes/2026-12-01-racecheck-and-arrivals-of-a-warp.md). SM 9.0 alone.
 #pragma once
+
+#ifdef WGRAD_LANES_ARRIVE
+#define WGRAD_ARRIVALS ", 32"
+#else
+#define WGRAD_ARRIVALS ""
+#endif
 
 namespace wgrad::device::arch {
 
 WGRAD_DEVICE void barrier_init(u32 barrier, u32 arrivals) {
+#ifdef WGRAD_LANES_ARRIVE
+  arrivals *= 32;
+#endif
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
 }
 
@@ -15,11 +27,15 @@ WGRAD_DEVICE void barrier_init_fence() {
 }
 
 WGRAD_DEVICE void barrier_arrive(u32 barrier) {
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0]" WGRAD_ARRIVALS ";" ::"r"(barrier)
+               : "memory");
 }
 
 // One arrival that also announces bytes still to land.
 WGRAD_DEVICE void barrier_arrive_expect(u32 barrier, u32 bytes) {
+#ifdef WGRAD_LANES_ARRIVE
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], 31;" ::"r"(barrier) : "memory");
+#endif
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
                : "memory");
 }
@@ -28,15 +44,28 @@ WGRAD_DEVICE void barrier_arrive_expect(u32 barrier, u32 bytes) {
 // access of the other CTA: a release at cluster scope would be a GPU-wide MEMBAR, and a stage is
 // handed back after wgmma reads alone.
 WGRAD_DEVICE void barrier_arrive_cluster(u32 barrier) {
-  asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(barrier) : "memory");
+  asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0]" WGRAD_ARRIVALS ";" ::"r"(barrier)
+               : "memory");
 }
 
 // The same, and what this thread did or knows of in the cluster's shared memory comes before
 // whatever follows a barrier_wait_acquire_cluster() for the phase.
 WGRAD_DEVICE void barrier_arrive_release_cluster(u32 barrier) {
+  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0]" WGRAD_ARRIVALS
+               ";" ::"r"(barrier)
+               : "memory");
+}
+
+#ifdef WGRAD_LANES_ARRIVE
+// A lane's share of its warp's arrival.
+WGRAD_DEVICE void barrier_arrive_lane(u32 barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+WGRAD_DEVICE void barrier_arrive_release_cluster_lane(u32 barrier) {
   asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(barrier)
                : "memory");
 }
+#endif
 
 WGRAD_DEVICE bool barrier_try_wait(u32 barrier, u32 parity) {
   u32 done;
