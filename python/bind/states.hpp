@@ -78,8 +78,8 @@ void each_part(T& value, See&& see) {
 }
 template <IsA<call::Preparation> T, class See>
 void each_part(T& value, See&& see) {
-  auto& [backend, validate, sm_limit] = value;
-  (see(backend), see(validate), see(sm_limit));
+  auto& [backend, validate, sm_limit, allow_unverified] = value;
+  (see(backend), see(validate), see(sm_limit), see(allow_unverified));
 }
 template <IsA<call::Options> T, class See>
 void each_part(T& value, See&& see) {

@@ -220,6 +220,7 @@ class Options:
         backend: str = ...,
         validate_device_data: bool = ...,
         sm_limit: int = ...,
+        allow_unverified: bool = ...,
     ) -> None: ...
     @staticmethod
     def names() -> list[str]: ...

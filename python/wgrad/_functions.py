@@ -112,18 +112,19 @@ NATURAL = Function(
     "natural",
     "a b offsets wgrad accumulate * wgrad_dtype sfa sfb global_scale_a global_scale_b sf_vec_size "
     "compact_scales fast_accumulation input_order acc_dtype mma_tiler_mn cluster_shape_mn backend "
-    "validate_device_data sm_limit stream workspace",
+    "validate_device_data sm_limit allow_unverified stream workspace",
 )
 WRAPPER = Function(
     "call",
     "a b sfa sfb offsets output_mode wgrad wgrad_ptrs global_scale_a global_scale_b acc_dtype "
     "wgrad_dtype mma_tiler_mn cluster_shape_mn sf_vec_size sf_fp8_dtype_override accumulate "
-    "input_order stream * workspace compact_scales backend validate_device_data sm_limit tensor_layouts",
+    "input_order stream * workspace compact_scales backend validate_device_data sm_limit "
+    "allow_unverified tensor_layouts",
 )
 OPERATOR = Function(
     "sample",
     "a b sfa sfb offsets wgrad wgrad_expert num_experts wgrad_shape wgrad_dtype global_scale_a "
     "global_scale_b acc_dtype mma_tiler_mn cluster_shape_mn sf_vec_size sf_fp8_dtype_override "
     "accumulate input_order * compact_scales backend validate_device_data sm_limit "
-    "tensor_layouts",
+    "allow_unverified tensor_layouts",
 )

@@ -331,6 +331,20 @@ TABLE = (
         stub="int",
     ),
     Parameter(
+        "allow_unverified",
+        **_same(
+            Use(
+                "allow_unverified",
+                "also take kernels that have been emulated and compiled, but have never run on a "
+                "GPU like the tensors' (SM 10.0, 10.3), as WGRAD_ALLOW_UNVERIFIED=1 does.",
+                "bool",
+                "False",
+            )
+        ),
+        check=_checks.flag,
+        stub="bool",
+    ),
+    Parameter(
         "tensor_layouts",
         call=Use(
             "tensor_layouts",

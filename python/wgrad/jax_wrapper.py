@@ -67,4 +67,5 @@ _NOT_OF_JAX = {
     "backend": None,
     "validate_device_data": False,
     "sm_limit": None,
+    "allow_unverified": False,
 }

@@ -37,6 +37,7 @@ def grouped_wgrad(
     backend: str | None = None,
     validate_device_data: bool = False,
     sm_limit: int | None = None,
+    allow_unverified: bool = False,
     stream: Any = None,
     workspace: Any = None,
 ) -> Any:
@@ -78,6 +79,8 @@ def grouped_wgrad(
             synchronises.
         sm_limit: most multiprocessors of a GPU that the kernel may occupy, for work beside it such
             as communication; None: all. Must be None on a CPU.
+        allow_unverified: also take kernels that have been emulated and compiled, but have never run
+            on a GPU like the tensors' (SM 10.0, 10.3), as WGRAD_ALLOW_UNVERIFIED=1 does.
         stream: integer handle, torch stream or CUstream; None: torch's current stream of the
             tensors' device. Must be None on a CPU.
         workspace: uint8 tensor for the kernel's mutable state, on the tensors' device, of
@@ -118,6 +121,7 @@ def grouped_wgrad(
         "backend": backend,
         "validate_device_data": validate_device_data,
         "sm_limit": sm_limit,
+        "allow_unverified": allow_unverified,
         "stream": stream,
         "workspace": workspace,
     }

@@ -87,6 +87,8 @@ class GroupedGemmWgrad:
             synchronises.
         sm_limit: most multiprocessors of a GPU that the kernel may occupy, for work beside it such
             as communication; None: all. Must be None on a CPU.
+        allow_unverified: also take kernels that have been emulated and compiled, but have never run
+            on a GPU like the tensors' (SM 10.0, 10.3), as WGRAD_ALLOW_UNVERIFIED=1 does.
         tensor_layouts: (shape, strides, dtype) by execute()'s argument names, for torch tensors
             that samples and calls hand over as plain memory. The layouts hold T too.
 
@@ -126,6 +128,7 @@ class GroupedGemmWgrad:
         backend: str | None = None,
         validate_device_data: bool = False,
         sm_limit: int | None = None,
+        allow_unverified: bool = False,
         tensor_layouts: Any = None,
     ) -> None:
         given = dict(locals())

@@ -43,6 +43,7 @@ def grouped_gemm_wgrad_wrapper_sm100(
     backend: str | None = None,
     validate_device_data: bool = False,
     sm_limit: int | None = None,
+    allow_unverified: bool = False,
     tensor_layouts: Any = None,
 ) -> TupleDict:
     """Computes all experts' weight gradients; compiled operators are kept and reused.
@@ -80,6 +81,8 @@ def grouped_gemm_wgrad_wrapper_sm100(
             synchronises.
         sm_limit: most multiprocessors of a GPU that the kernel may occupy, for work beside it such
             as communication; None: all. Must be None on a CPU.
+        allow_unverified: also take kernels that have been emulated and compiled, but have never run
+            on a GPU like the tensors' (SM 10.0, 10.3), as WGRAD_ALLOW_UNVERIFIED=1 does.
         tensor_layouts: (shape, strides, dtype) by argument name, for torch tensors that are handed
             over as plain memory; a wgrad_tensor is returned as it was given.
 

@@ -48,7 +48,7 @@ Explanation explain(const Problem& problem, const DeviceSpec& device) {
   if (device.kind == DeviceKind::kCuda && kernels::never_ran(device.arch)) {
     out.notes.emplace_back(
         "no kernel has ever run on such a GPU: the cuda backend takes them with "
-        "WGRAD_ALLOW_UNVERIFIED=1 or allow_unverified alone, and predicted times are not "
+        "allow_unverified=True or WGRAD_ALLOW_UNVERIFIED=1 alone, and predicted times are not "
         "calibrated");
   }
   if (device.kind == DeviceKind::kCpu && problem.tiling != Tiling{}) {

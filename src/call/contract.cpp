@@ -142,6 +142,7 @@ Contract contract_of(const Call& call) {
 
 DeviceSpec device_of(const Contract& contract, const DeviceSpec* by_hand) {
   DeviceSpec device = by_hand != nullptr ? *by_hand : device_at(contract.place);
+  if (contract.preparation.allow_unverified) device.allow_unverified = true;
   const int limit = contract.preparation.sm_limit;
   if (limit == 0) return device;
   if (device.kind == DeviceKind::kCpu) {

@@ -56,7 +56,7 @@ void each_field(const Contracted& c, See&& see) {
   const auto& [experts, m, n, tokens, a_dtype, b_dtype, a_major, b_major, input_order, scales,
                wgrad_dtype, acc_dtype, output_mode, wgrad_expert_stride, wgrad_row_pitch,
                accumulate, fast_accumulation, tiling, workspace] = c.problem;
-  const auto& [backend, validate_device_data, sm_limit] = c.preparation;
+  const auto& [backend, validate_device_data, sm_limit, allow_unverified] = c.preparation;
   see("m", m);
   see("n", n);
   see("num_experts", experts);
@@ -77,6 +77,7 @@ void each_field(const Contracted& c, See&& see) {
   see("backend", backend);
   see("validate_device_data", validate_device_data);
   see("sm_limit", sm_limit);
+  see("allow_unverified", allow_unverified);
   see("a", c.place);
 }
 

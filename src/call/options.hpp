@@ -12,7 +12,8 @@ namespace wgrad::call {
 struct Preparation {
   std::string backend;  ///< "": the planner's choice
   bool validate_device_data = false;
-  int sm_limit = 0;  ///< multiprocessors a launch may use; 0: all
+  int sm_limit = 0;               ///< multiprocessors a launch may use; 0: all
+  bool allow_unverified = false;  ///< also kernels that have never run on a GPU like the device
 
   bool operator==(const Preparation&) const = default;
 };
@@ -43,7 +44,7 @@ template <class See>
 void each_option(Options& options, See&& see) {
   auto& [tiling, sf_vec_size, scale_layout, input_order, accumulate, fast_accumulation, wgrad_dtype,
          acc_dtype, sf_fp8_dtype_override, preparation] = options;
-  auto& [backend, validate_device_data, sm_limit] = preparation;
+  auto& [backend, validate_device_data, sm_limit, allow_unverified] = preparation;
   see("mma_tiler_mn", Extents{tiling.tile_m, tiling.tile_n});
   see("cluster_shape_mn", Extents{tiling.cluster_m, tiling.cluster_n});
   see("sf_vec_size", sf_vec_size);
@@ -57,6 +58,7 @@ void each_option(Options& options, See&& see) {
   see("backend", backend);
   see("validate_device_data", validate_device_data);
   see("sm_limit", sm_limit);
+  see("allow_unverified", allow_unverified);
 }
 
 }  // namespace wgrad::call

@@ -36,10 +36,11 @@ void each_value(Contracted& contract, See&& see) {
   see("tile_n", tile_n);
   see("cluster_m", cluster_m);
   see("cluster_n", cluster_n);
-  auto& [backend, validate_device_data, sm_limit] = preparation;
+  auto& [backend, validate_device_data, sm_limit, allow_unverified] = preparation;
   see("backend", backend);
   see("validate_device_data", validate_device_data);
   see("sm_limit", sm_limit);
+  see("allow_unverified", allow_unverified);
 }
 
 /// The fields of scale factors beside their dtype.

@@ -58,12 +58,12 @@ Reason no_kernel_of_format(const Problem& p, int arch) {
 }
 
 Reason unverified(int arch) {
-  return {
-      "unverified", "compute capability", arch_name(arch),
-      fmt::format("asked for with WGRAD_ALLOW_UNVERIFIED=1 or allow_unverified: the kernels for "
-                  "SM {} have been emulated and compiled, but have never run on such a GPU",
-                  arch_name(arch)),
-      ReasonKind::kMissingCapability};
+  return {"unverified", "compute capability", arch_name(arch),
+          fmt::format(
+              "asked for with allow_unverified=True or WGRAD_ALLOW_UNVERIFIED=1: the kernels for "
+              "SM {} have been emulated and compiled, but have never run on such a GPU",
+              arch_name(arch)),
+          ReasonKind::kMissingCapability};
 }
 
 std::vector<const KernelFamily*> families_for(const Problem& problem, int arch) {

@@ -56,11 +56,12 @@ TEST(CudaSupport, WhatNeverRanOnSiliconIsAskedFor) {
   for (const auto& [arch, name] : {std::pair{100, "10.0"}, {103, "10.3"}}) {
     device.arch = arch;
     device.allow_unverified = false;
-    EXPECT_EQ(test::sentences(check_support(plain(), device).reasons),
-              std::string("compute capability is ") + name +
-                  "; it must be asked for with WGRAD_ALLOW_UNVERIFIED=1 or allow_unverified: the "
-                  "kernels for SM " +
-                  name + " have been emulated and compiled, but have never run on such a GPU");
+    EXPECT_EQ(
+        test::sentences(check_support(plain(), device).reasons),
+        std::string("compute capability is ") + name +
+            "; it must be asked for with allow_unverified=True or WGRAD_ALLOW_UNVERIFIED=1: the "
+            "kernels for SM " +
+            name + " have been emulated and compiled, but have never run on such a GPU");
     EXPECT_THROW(prepare(plain(), device), RuntimeError);
     device.allow_unverified = true;
     EXPECT_TRUE(check_support(plain(), device, "cuda"));

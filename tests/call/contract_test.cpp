@@ -39,7 +39,7 @@ Contract on_a_gpu() {
   Contract contract = dense();
   contract.place = {DeviceKind::kCuda, 0};
   contract.problem.output_mode = OutputMode::kDiscrete;
-  contract.preparation = {"cuda", true, 64};
+  contract.preparation = {"cuda", true, 64, true};
   return contract;
 }
 

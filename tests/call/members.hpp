@@ -48,10 +48,11 @@ void each_member(call::Contract& contract, See&& see) {
   auto& [kind, ordinal] = place;
   see("place.kind", kind);
   if (kind == DeviceKind::kCuda) see("place.ordinal", ordinal);  // a CPU has none
-  auto& [backend, validate_device_data, sm_limit] = preparation;
+  auto& [backend, validate_device_data, sm_limit, allow_unverified] = preparation;
   see("backend", backend);
   see("validate_device_data", validate_device_data);
   see("sm_limit", sm_limit);
+  see("allow_unverified", allow_unverified);
 }
 
 inline void change(std::int64_t& number) {

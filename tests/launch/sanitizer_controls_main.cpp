@@ -34,8 +34,8 @@ void run(const std::string& name, const std::shared_ptr<test::Device>& memory) {
   launch::Runtime& runtime = launch::Runtime::instance();
   const launch::DriverApi& api = runtime.api();
   const launch::CurrentContext current(runtime, 0);
-  const jit::Cubin cubin =
-      jit::Nvrtc::instance().compile(test::sanitizer_kernels(), jit::device_headers());
+  const jit::Cubin cubin = jit::Nvrtc::instance().compile(
+      test::sanitizer_kernels(runtime.device_spec(0).arch), jit::device_headers());
   launch::CuLibrary library = nullptr;
   launch::CuKernel kernel = nullptr;
   check(

@@ -1,5 +1,7 @@
 #include "launch/sanitizer_kernels.hpp"
 
+#include <string>
+
 namespace wgrad::test {
 namespace {
 
@@ -162,11 +164,12 @@ std::span<const SanitizerControl> sanitizer_controls() {
   return kControls;
 }
 
-kernels::KernelSource sanitizer_kernels() {
+kernels::KernelSource sanitizer_kernels(int arch) {
   return {"sanitizer controls",
           "right",
           kSource,
-          {"--gpu-architecture=sm_90a", "--std=c++20", "--device-as-default-execution-space"}};
+          {"--gpu-architecture=sm_" + std::to_string(arch) + "a", "--std=c++20",
+           "--device-as-default-execution-space"}};
 }
 
 }  // namespace wgrad::test

@@ -19,8 +19,9 @@ struct SanitizerControl {
 std::span<const SanitizerControl> sanitizer_controls();
 
 /// Every kernel takes a tensor map and the addresses of an input and an output of kSanitizerBytes
-/// each. The map's tensor is the input's 64 rows and 64 more, which lie beyond it.
-kernels::KernelSource sanitizer_kernels();
+/// each. The map's tensor is the input's 64 rows and 64 more, which lie beyond it. `arch`: compute
+/// capability times ten, 90 or more.
+kernels::KernelSource sanitizer_kernels(int arch = 90);
 
 inline constexpr int kSanitizerRows = 64;
 inline constexpr int kSanitizerTokens = 64;

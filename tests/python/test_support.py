@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import wgrad
+from wgrad._functions import NATURAL, OPERATOR, WRAPPER
 
 
 def problem(**changes):
@@ -126,6 +127,37 @@ def test_another_device_by_hand():
     assert not wgrad.support(*tensors(), device=gpu)
     with pytest.raises(ValueError, match="kind is 'tpu'; it must be 'cpu' or 'cuda'"):
         wgrad.DeviceSpec(kind="tpu")
+
+
+@pytest.mark.parametrize("arch", [100, 103])
+def test_kernels_that_never_ran_on_such_a_gpu_are_asked_for(arch):
+    given = {"kind": "cuda", "name": "a GPU", "arch": arch, "sm_count": 148, "smem_bytes": 232448}
+    gpu = wgrad.DeviceSpec(**given)
+    refused = wgrad.support(*tensors(), device=gpu, backend="cuda")
+    assert not refused and [r.rule for r in refused.reasons] == ["unverified"]
+    assert "allow_unverified=True or WGRAD_ALLOW_UNVERIFIED=1" in str(refused)
+    assert not wgrad.support(*tensors(), device=gpu, backend="cuda", allow_unverified=False)
+    assert wgrad.support(*tensors(), device=gpu, backend="cuda", allow_unverified=True)
+    asked = wgrad.DeviceSpec(**given, allow_unverified=True)
+    assert wgrad.support(problem(), device=asked, backend="cuda")
+    with pytest.raises(ValueError, match="allow_unverified is 1; it must be True or False"):
+        wgrad.support(*tensors(), device=gpu, allow_unverified=1)
+
+
+def test_every_front_end_asks_for_kernels_that_never_ran():
+    x, dy, offsets = tensors()
+    assert wgrad.grouped_wgrad(x, dy, offsets, allow_unverified=True).shape == (2, 64, 48)
+    operands = {"a_tensor": x.T, "b_tensor": dy, "sfa_tensor": None, "sfb_tensor": None}
+    made = wgrad.grouped_gemm_wgrad_wrapper_sm100(
+        **operands, offsets_tensor=offsets, allow_unverified=True
+    )
+    assert made["wgrad_tensor"].shape == (2, 64, 48)
+    operator = wgrad.GroupedGemmWgradSm100(
+        x.T, dy, None, None, offsets, made["wgrad_tensor"], allow_unverified=True
+    )
+    assert operator.check_support()
+    for options in (NATURAL, WRAPPER, OPERATOR):
+        assert any(use.name == "allow_unverified" for use in options.uses.values())
 
 
 def test_part_of_a_device_by_hand():

@@ -34,6 +34,7 @@ _PLAIN = {
     "compact_scales": False,
     "input_order": "tensor2d",
     "validate_device_data": False,
+    "allow_unverified": False,
 }
 
 

@@ -19,6 +19,7 @@ _UNUSED = {
     "use_fast_accum": False,
     "input_order": "tensor2d",
     "validate_device_data": False,
+    "allow_unverified": False,
 }
 
 

@@ -6,6 +6,8 @@
 
 #include "core/digest.hpp"
 #include "emu/kernels/kernel_configs.hpp"
+#include "emu/kernels/sm100_case_config.hpp"
+#include "emu/kernels/sm100_kernel_configs.hpp"
 #include "wgrad/scale_layout.hpp"
 
 namespace wgrad::test {
@@ -54,31 +56,38 @@ const char* name(shared::OutputType type) {
   return kNames[static_cast<int>(type)];
 }
 
-std::vector<KernelCase> make_cases() {
+}  // namespace
+
+BitKernels sm90_bit_kernels() {
+  return {{std::begin(kKernelConfigs), std::end(kKernelConfigs)}};
+}
+
+BitKernels sm100_bit_kernels() {
+  BitKernels kernels{{}, true};
+  for (const auto& config : kSm100Configs) kernels.configs.push_back(case_config(config));
+  return kernels;
+}
+
+std::vector<KernelCase> bit_cases(const BitKernels& kernels) {
   std::vector<KernelCase> out;
   const auto add = [&](std::size_t kernel, std::uint64_t number, Values values) {
-    KernelCase k = random_kernel_case(kKernelConfigs[kernel], kernel, number);
+    KernelCase k = random_kernel_case(kernels.configs[kernel], kernel, number);
     k.values = values;
     out.push_back(std::move(k));
   };
-  for (std::size_t i = 0; i < std::size(kKernelConfigs); ++i) {
-    if (!is_recorded(kKernelConfigs[i])) continue;
-    for (std::uint64_t number = 1; number <= 4; ++number) add(i, number, Values::kNormal);
-    for (std::uint64_t number = 5; number <= 6; ++number) add(i, number, Values::kWide);
-    if (kKernelConfigs[i].input == shared::InputType::kBf16) add(i, 7, Values::kTiny);
+  const std::uint64_t normal = kernels.few ? 1 : 4, wide = kernels.few ? 5 : 6;
+  for (std::size_t i = 0; i < kernels.configs.size(); ++i) {
+    const Config& c = kernels.configs[i];
+    if (!is_recorded(c)) continue;
+    for (std::uint64_t number = 1; number <= normal; ++number) add(i, number, Values::kNormal);
+    for (std::uint64_t number = 5; number <= wide; ++number) add(i, number, Values::kWide);
+    if (c.input == shared::InputType::kBf16) add(i, 7, Values::kTiny);
   }
   return out;
 }
 
-}  // namespace
-
-const std::vector<KernelCase>& bit_cases() {
-  static const std::vector<KernelCase> kCases = make_cases();
-  return kCases;
-}
-
-std::string bit_case_name(const KernelCase& k) {
-  const Config& c = kKernelConfigs[k.kernel];
+std::string bit_case_name(const BitKernels& kernels, const KernelCase& k) {
+  const Config& c = kernels.configs[k.kernel];
   return fmt::format("128x{} {} stages {} cluster {}{} ring {} {} {}/{} to {}{}{}{} | {}", c.tile_n,
                      c.split == shared::WarpgroupSplit::kTiles ? "pingpong" : "cooperative",
                      c.stages, c.cluster_m, c.split_k, c.ring_slots,
@@ -88,8 +97,8 @@ std::string bit_case_name(const KernelCase& k) {
                      c.partial_columns ? " partial" : "", arguments(k));
 }
 
-CaseData bit_case_data(const KernelCase& k) {
-  return CaseData(full_case(kKernelConfigs[k.kernel], k));
+CaseData bit_case_data(const BitKernels& kernels, const KernelCase& k) {
+  return CaseData(full_case(kernels.configs[k.kernel], k));
 }
 
 std::shared_ptr<Device> aligned(std::shared_ptr<Device> inner) {

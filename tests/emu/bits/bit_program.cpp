@@ -16,14 +16,14 @@ struct Arguments {
   std::string record, compare, raw;
 };
 
-int run(const Arguments& arguments, const BitRunner& runner) {
+int run(const Arguments& arguments, const BitKernels& kernels, const BitRunner& runner) {
   std::optional<BitRecord> known;
   if (!arguments.compare.empty()) known = read_bit_record(arguments.compare);
   BitRecord got;
   std::size_t number = 0, wrong = 0;
-  for (const KernelCase& k : bit_cases()) {
-    const Bytes image = runner(k, bit_case_data(k));
-    const std::string name = bit_case_name(k), digest = bits_digest(image);
+  for (const KernelCase& k : bit_cases(kernels)) {
+    const Bytes image = runner(k, bit_case_data(kernels, k));
+    const std::string name = bit_case_name(kernels, k), digest = bits_digest(image);
     got.emplace(name, digest);
     if (!arguments.raw.empty()) {
       std::ofstream(fmt::format("{}/bits_{:03}.bin", arguments.raw, number), std::ios::binary)
@@ -42,16 +42,17 @@ int run(const Arguments& arguments, const BitRunner& runner) {
 
 }  // namespace
 
-int bit_program(int argc, char** argv, const BitRunner& runner) {
+int bit_program(const std::vector<std::string>& given, const BitKernels& kernels,
+                const BitRunner& runner) {
   Arguments arguments;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    const std::string name = argv[i];
-    if (name == "--record") arguments.record = argv[i + 1];
-    if (name == "--compare") arguments.compare = argv[i + 1];
-    if (name == "--raw") arguments.raw = argv[i + 1];
+  for (std::size_t i = 0; i + 1 < given.size(); i += 2) {
+    const std::string &name = given[i], &value = given[i + 1];
+    if (name == "--record") arguments.record = value;
+    if (name == "--compare") arguments.compare = value;
+    if (name == "--raw") arguments.raw = value;
   }
   try {
-    return run(arguments, runner);
+    return run(arguments, kernels, runner);
   } catch (const std::exception& error) {
     fmt::print("{}\n", error.what());
     return 1;

@@ -1,4 +1,4 @@
-// The list of bit_cases.hpp on the emulated machine.
+// A family's list of bit_cases.hpp on the emulated machine.
 #include <stdexcept>
 
 #include "emu/bits/bit_program.hpp"
@@ -17,7 +17,7 @@ Bytes run_emulated(const KernelCase& k, const CaseData& data) {
   const wgrad::kernels::sm90::CompiledKernel& kernel = test::kernels()[k.kernel];
   const Problem& problem = data.source.problem;
   const emu::Outcome outcome =
-      launch::launch_emulated(kernel.run, problem, plan_of(kernel.config, problem, k.sms),
+      launch::launch_emulated(kernel.run, problem, case_plan(k, problem).value(),
                               instance.operands(), {.adversary = {.seed = k.seed}}, record);
   if (outcome.fault) throw std::runtime_error(outcome.fault->text());
   return instance.output();
@@ -26,5 +26,5 @@ Bytes run_emulated(const KernelCase& k, const CaseData& data) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return bit_program(argc, argv, run_emulated);
+  return bit_program({argv + 1, argv + argc}, WGRAD_BIT_KERNELS(), run_emulated);
 }

@@ -4,34 +4,16 @@
 
 #include "emu/fuzz/kernel_plan.hpp"
 #include "emu/kernels/kernel_list.hpp"
+#include "emu/kernels/sm100_case_config.hpp"
 #include "emu/kernels/sm100_kernel_list.hpp"
 #include "kernels/sm100/config.hpp"
 
 namespace wgrad::test {
-namespace {
-
-shared::Config alike(const shared::sm100::Config& c) {
-  return {.tile_m = c.tile_m,
-          .tile_n = c.tile_n,
-          .tile_k = c.tile_k,
-          .stages = c.stages,
-          .cluster_m = c.cluster_m,
-          .ring_slots = c.ring_slots,
-          .input = c.input,
-          .output = c.output,
-          .a = c.a,
-          .b = c.b,
-          .output_mode = c.output_mode,
-          .accumulate = c.accumulate,
-          .partial_columns = c.partial_columns};
-}
-
-}  // namespace
-
 const std::vector<kernels::sm90::CompiledKernel>& kernels() {
   static const std::vector<kernels::sm90::CompiledKernel> kAll = [] {
     std::vector<kernels::sm90::CompiledKernel> out;
-    for (const auto& kernel : sm100_kernels()) out.push_back({alike(kernel.config), kernel.run});
+    for (const auto& kernel : sm100_kernels())
+      out.push_back({case_config(kernel.config), kernel.run});
     return out;
   }();
   return kAll;
