@@ -80,6 +80,7 @@ Case random_case(std::uint64_t seed, double max_products) {
   c.scale_padding = random.chance(0.8) ? 0xFF : 0x00;
   c.poison = random.chance(0.7) ? Poison::kNan : Poison::kInfinity;
   c.data = random.chance(0.7) ? DataKind::kIntegers : DataKind::kNormal;
+  p.workspace = random.chance(0.3);
   return c;
 }
 

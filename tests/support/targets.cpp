@@ -81,16 +81,40 @@ std::string target_name(const Target& target) {
   return target.by_driver ? "driver" : target.backend;
 }
 
+namespace {
+
+/// Where the problem asks for one; empty otherwise.
+std::shared_ptr<const Buffer> dirty_workspace(const Target& target, const Problem& problem,
+                                              std::int64_t bytes) {
+  const std::vector<std::uint8_t> dirty(static_cast<std::size_t>(problem.workspace ? bytes : 0),
+                                        0xA5);
+  return std::make_shared<const Buffer>(target.memory, dirty);
+}
+
+Operands with_workspace(Operands operands, const Buffer& workspace) {
+  operands.workspace = workspace.data();
+  operands.workspace_bytes = workspace.bytes();
+  return operands;
+}
+
+}  // namespace
+
 std::function<void(const Operands&)> prepared(const Target& target, const Problem& problem) {
 #ifdef WGRAD_TEST_HAS_EMU
   if (target.by_driver) {
     const auto driver = std::make_shared<EmulatedDriver>(problem);
-    return [driver](const Operands& operands) { driver->launch(operands); };
+    const auto workspace = dirty_workspace(target, problem, driver->workspace_bytes());
+    return [driver, workspace](const Operands& operands) {
+      driver->launch(with_workspace(operands, *workspace));
+    };
   }
 #endif
   const auto executable = std::make_shared<const Executable>(
       prepare(problem, target.device, {.backend = target.backend}));
-  return [executable](const Operands& operands) { executable->run(operands); };
+  const auto workspace = dirty_workspace(target, problem, executable->workspace_bytes());
+  return [executable, workspace](const Operands& operands) {
+    executable->run(with_workspace(operands, *workspace));
+  };
 }
 
 std::ostream& operator<<(std::ostream& out, const Target& target) {

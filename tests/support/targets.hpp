@@ -22,7 +22,7 @@ struct Target {
   bool by_driver = false;  ///< an emulated GPU's kernels, through the launcher of real ones
 };
 
-/// Prepares a problem; the result runs it.
+/// Prepares a problem; the result runs it, in a workspace of its own where the problem wants one.
 std::function<void(const Operands&)> prepared(const Target& target, const Problem& problem);
 
 /// Every backend that can run here; the reference, at least, always can.

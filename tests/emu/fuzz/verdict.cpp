@@ -11,12 +11,15 @@
 #include "emu/fuzz/trace_check.hpp"
 #include "harness/cases/instance.hpp"
 #include "launch/emulated_launch.hpp"
+#include "wgrad/shared/token_split.hpp"
 
 namespace wgrad::test {
 namespace {
 
 using shared::FaultKind;
 using shared::FaultRecord;
+
+constexpr std::uint8_t kDirty = 0xA5;  // contents of a workspace before a launch
 
 // Operands as the case breaks them, and what the kernel must note of them.
 struct BrokenData {
@@ -112,6 +115,22 @@ void accept_nans(const CaseData& data, Bytes& got, const Bytes& want) {
   }
 }
 
+/// "" where sums were left in the workspace if, and only if, an expert's tokens make two parts or
+/// more: of exact sums no result tells.
+std::string parts_fault(const KernelCase& k, const plan::Plan& plan, const Bytes& workspace) {
+  if (workspace.empty() || k.broken != Broken::kNothing) return "";
+  const auto& launch = plan.config.as<kernels::sm90::LaunchConfig>();
+  const auto is_split = [&](std::int64_t tokens) {
+    return shared::token_parts(launch.token_split, static_cast<shared::u32>(tokens)) > 1;
+  };
+  const bool split = std::any_of(k.counts.begin(), k.counts.end(), is_split);
+  const auto counters = shared::sum_counters_bytes(launch.kernel, launch.token_split);
+  const bool left = std::any_of(workspace.begin() + static_cast<std::ptrdiff_t>(counters),
+                                workspace.end(), [](std::uint8_t b) { return b != kDirty; });
+  if (split == left) return "";
+  return split ? "an expert's parts left no sums" : "sums were left of experts that have one part";
+}
+
 }  // namespace
 
 Verdict verdict(const KernelCase& k) {
@@ -132,7 +151,7 @@ Verdict verdict(const KernelCase& k) {
   FaultRecord record{};
   Bytes sums;
   if (kernel.config.workspace_split) {  // of any contents
-    sums.assign(static_cast<std::size_t>(plan::workspace_bytes(*plan)), 0xa5);
+    sums.assign(static_cast<std::size_t>(plan::workspace_bytes(*plan)), kDirty);
     instance.operands().workspace = sums.data();
     instance.operands().workspace_bytes = static_cast<std::int64_t>(sums.size());
   }
@@ -156,7 +175,9 @@ Verdict verdict(const KernelCase& k) {
   if (k.foreign == Foreign::kNanA || k.foreign == Foreign::kNanB) accept_nans(data, got, want);
   const auto different = std::mismatch(got.begin(), got.end(), want.begin()).first;
   if (different == got.end()) {
-    return {kernel.config.trace ? trace_fault(kernel.config, k, timed, trace) : "", outcome.stats};
+    return {kernel.config.trace ? trace_fault(kernel.config, k, timed, trace)
+                                : parts_fault(k, *plan, sums),
+            outcome.stats};
   }
   return {fmt::format("wrong result: first at byte {} of {} of the output image",
                       different - got.begin(), got.size()),

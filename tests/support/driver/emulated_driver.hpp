@@ -25,6 +25,7 @@ class EmulatedDriver {
   /// Each launch meets another schedule. Throws RuntimeError with the machine's report.
   void launch(Operands operands);
 
+  std::int64_t workspace_bytes() const { return plan::workspace_bytes(plan_); }
   const launch::FakeDriver& fake() const { return fake_; }
 
  private:

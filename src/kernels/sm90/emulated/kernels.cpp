@@ -26,13 +26,28 @@ constexpr Config small(OperandLayouts layouts) {
           .partial_columns = true};
 }
 
-constexpr std::array<Config, 4> kSpecials = {{
+constexpr std::array<Config, 6> kSpecials = {{
     {.tile_n = 128, .stages = 3, .cluster_m = 2, .partial_columns = true},
     {.tile_n = 64, .stages = 3, .partial_columns = true, .split = WarpgroupSplit::kTiles},
     overwriting_fp16<Config>(
         {.tile_n = 64, .stages = 3, .split_k = 2, .a = kMn, .b = kMn, .partial_columns = true}),
     accumulating_fp16<Config>(
         {.tile_n = 64, .stages = 3, .a = kMn, .b = kMn, .partial_columns = true}),
+    {.tile_n = 64,
+     .stages = 3,
+     .workspace_split = true,
+     .a = kMn,
+     .b = kMn,
+     .partial_columns = true},
+    {.tile_n = 64,
+     .stages = 3,
+     .cluster_m = 2,
+     .workspace_split = true,
+     .output = OutputType::kFp32,
+     .a = OperandLayout::kKMajor,
+     .b = kMn,
+     .accumulate = true,
+     .partial_columns = true},
 }};
 
 constexpr auto kConfigs = emulated_configs<Config>(small, kSpecials);
