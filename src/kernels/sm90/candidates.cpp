@@ -1,7 +1,9 @@
 #include "kernels/sm90/candidates.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 
 #include "kernels/sm90/config.hpp"
@@ -12,11 +14,11 @@
 namespace wgrad::kernels::sm90 {
 namespace {
 
-// Of an expert. What a plan is made for follows no call's tokens: the first one may be a warm-up.
-// Ranked for as many, configurations are as fast as ranked for each call's own, within 0.2 % in the
-// mean (docs/notes/2026-12-01-a-model-fitted-to-every-candidate.md).
-constexpr std::int64_t kTypicalTokens = 2048;
-constexpr std::int64_t kSplitTokens = 8192;  // where the tokens are worth sharing
+// Of all experts. What a plan is made for follows no call's tokens: the first one may be a warm-up.
+// A rank's 2048 to 65536 tokens go to 1 to 8 experts each, however many experts it has
+// (docs/notes/2026-12-01-long-tiles-fall-out-of-step.md).
+constexpr std::int64_t kTypicalTokens[] = {32768, 524288};
+constexpr std::int64_t kSplitTokens = 8192;  // of an expert, where they are worth sharing
 // Of all experts, where their tokens may go into parts.
 constexpr std::int64_t kPartsTokens = 131072;
 constexpr int kWorkspaceParts[] = {2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 64};
@@ -28,9 +30,15 @@ constexpr double kHotWeight = 0.1;
 constexpr double kSplitHotWeight = 0.3;
 constexpr double kPartsHotWeight = 0.2;
 
-Problem with_tokens(Problem p, std::int64_t of_an_expert) {
-  p.tokens = p.experts * of_an_expert;
-  return p;
+/// What tiles are ranked by: the geometric mean over the typical calls.
+double typical_ms(const shared::Config& c, const Problem& p, const DeviceSpec& device) {
+  double product = 1;
+  Problem typical = p;
+  for (const std::int64_t tokens : kTypicalTokens) {
+    typical.tokens = tokens;
+    product *= ranked_ms(c, typical, device, kHotWeight);
+  }
+  return std::pow(product, 1.0 / std::size(kTypicalTokens));
 }
 
 /// Tokens are shared where the multiprocessors outnumber the tiles.
@@ -82,9 +90,11 @@ namespace {
 /// are.
 double split_ms(const shared::Config& c, const Problem& p, const DeviceSpec& device,
                 const TokenShares& shares) {
-  if (!p.workspace) return ranked_ms(c, with_tokens(p, kSplitTokens), device, kSplitHotWeight);
-  const std::int64_t tokens = std::max(kPartsTokens / p.experts, kSplitTokens);
-  return ranked_ms(c, with_tokens(p, tokens), device, kPartsHotWeight, rule(shares));
+  Problem typical = p;
+  typical.tokens = kSplitTokens * p.experts;
+  if (!p.workspace) return ranked_ms(c, typical, device, kSplitHotWeight);
+  typical.tokens = std::max(kPartsTokens, typical.tokens);
+  return ranked_ms(c, typical, device, kPartsHotWeight, rule(shares));
 }
 
 }  // namespace
@@ -116,7 +126,6 @@ std::vector<Candidate> candidates(const Problem& p, const DeviceSpec& device) {
   std::vector<Candidate> out;
   if (!limits(p, device).empty()) return out;
   const std::vector<shared::Config> configs = offered_configs(p, device);
-  const Problem ranked = with_tokens(p, kTypicalTokens);
   const auto has = [&](const TokenShares& s) {
     return std::any_of(configs.begin(), configs.end(), [&](const shared::Config& c) {
       return c.split_k == s.split_k && c.workspace_split == (s.parts > 1);
@@ -128,14 +137,14 @@ std::vector<Candidate> candidates(const Problem& p, const DeviceSpec& device) {
   const auto add = [&](const shared::Config& c, const TokenShares& shares) {
     const LaunchConfig config = launch_values(c, p, device, shares.parts, shares.least_tokens);
     const Cost predicted = cost(c, p, device, rule(shares));
-    out.push_back({.config = config,
-                   .summary = summary(config),
-                   .predicted_ms = predicted.ms,
-                   .bound = name(predicted.bound),
-                   .rank = shares == wanted ? 0 : 1,
-                   .cost = shares.parts > 1 ? split_ms(c, p, device, shares)
-                                            : ranked_ms(c, ranked, device, kHotWeight),
-                   .workspace = workspace_of(config)});
+    out.push_back(
+        {.config = config,
+         .summary = summary(config),
+         .predicted_ms = predicted.ms,
+         .bound = name(predicted.bound),
+         .rank = shares == wanted ? 0 : 1,
+         .cost = shares.parts > 1 ? split_ms(c, p, device, shares) : typical_ms(c, p, device),
+         .workspace = workspace_of(config)});
   };
   for (const shared::Config& c : configs) {
     if (!c.workspace_split) add(c, {c.split_k});

@@ -430,7 +430,17 @@ TEST(Sm90Plan, HasCandidatesExactlyWhereItHasNoLimits) {
 TEST(Sm90Plan, PrintsItsChoice) {
   EXPECT_EQ(
       summary(planned(mixtral(), hopper())[0].config),
-      "sm90 128x192x32 pingpong, 8 stages, cluster 1x1, ring 4, raster 14, grid 132, 226 KiB");
+      "sm90 128x256x32 cooperative, 8 stages, cluster 1x1, ring 2, raster 16, grid 132, 226 KiB");
+}
+
+// docs/notes/2026-12-01-long-tiles-fall-out-of-step.md: 128x192 pingpong took 1.33 times as long.
+TEST(Sm90Plan, FewExpertsOfManyOutputsTakeTheWidestTile) {
+  Problem p;
+  p.experts = 16;
+  p.m = 4096;
+  p.n = 8192;
+  p.workspace = true;
+  EXPECT_EQ(planned(p, hopper())[0].config.kernel.tile_n, 256);
 }
 
 }  // namespace
