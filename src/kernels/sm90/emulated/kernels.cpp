@@ -13,6 +13,7 @@ namespace {
 
 using shared::Config;
 using shared::OperandLayout;
+using shared::OutputType;
 using shared::WarpgroupSplit;
 
 constexpr OperandLayout kMn = OperandLayout::kMnMajor;
