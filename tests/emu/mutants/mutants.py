@@ -357,7 +357,7 @@ MUTANTS = [
     ("sums read without an acquire", SUMS, "arch::load_global_acquire_u32(counter)", "u32(arch::load_global_i32(counter))", 31),
     ("sums left before all lanes wrote theirs", SUMS, "    arch::warp_sync();\n    const u32 one", "    const u32 one", 31),
     ("sums read before all lanes know", SUMS, "    arch::warp_sync();\n    return arch::warp_uniform", "    return arch::warp_uniform", 31),
-    ("counters of sums not waited for", SUMS, 
+    ("counters of sums not waited for", SUMS,
      "    arch::barrier_wait_acquire_cluster(base + TokenParts<kConfig, true>::kReady.at, 0);\n", "", 31),
     ("who comes first goes on", SUMS, "if (arrive(counter) == 0) return false;", "arrive(counter);", 31),
     ("meeting not forgotten", SUMS, "      forget(counter, arrivals);\n", "", 31),
