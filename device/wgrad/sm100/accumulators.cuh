@@ -1,6 +1,6 @@
-// The accumulators of a CTA: two tiles of 128 lanes x tile_n columns in tensor memory, one behind
-// the other, that the multiplier fills and the epilogue empties in turn. A tile without k blocks
-// takes none.
+// The accumulators of a CTA: tiles of 128 lanes x tile_n columns in tensor memory, one behind the
+// other, that the multiplier fills and the epilogue empties in turn: two, or one where there is no
+// room for more. A tile without k blocks takes none.
 //
 //   full[i]: completes when every product of the tile is in. One arrival, of the multiplier's
 //   commit.
@@ -10,13 +10,13 @@
 #pragma once
 
 #include "wgrad/common/pipeline.cuh"
-#include "wgrad/sm100/smem.hpp"
+#include "wgrad/shared/smem_table.hpp"
 
 namespace wgrad::device {
 
 template <auto kConfig>
 struct Accumulators {
-  static constexpr u32 kCount = u32(shared::sm100::kAccumulators);
+  static constexpr u32 kCount = u32(accumulators(kConfig));
   static constexpr Place kFull = place_of(kConfig, "accumulator full");
   static constexpr Place kEmpty = place_of(kConfig, "accumulator empty");
   static constexpr Place kMemory = place_of(kConfig, "tensor memory");

@@ -56,7 +56,10 @@ struct Config {
 };
 static_assert(visits_every_field<Config>(), "a field that visit_fields does not name");
 
-inline constexpr i32 kAccumulators = 2;           // one is written out while the other is summed
+inline constexpr i32 kAccumulators = 2;  // one is written out while the other is summed
+constexpr i32 accumulators(const Config&) {
+  return kAccumulators;
+}
 inline constexpr i32 kTensorMemoryColumns = 512;  // of an SM
 inline constexpr i32 kColumnStep = 64;            // of the last tile of a row: multiplied in 64s
 

@@ -3,6 +3,7 @@
 // the multiplier sums the next tile into the other accumulator.
 #pragma once
 
+#include "wgrad/common/global_factors.cuh"
 #include "wgrad/common/output_element.cuh"
 #include "wgrad/common/tile.cuh"
 #include "wgrad/common/tile_boxes.cuh"
@@ -12,7 +13,8 @@
 
 namespace wgrad::device {
 
-template <shared::sm100::Config kConfig>
+// A config of sm100 or sm100_scaled.
+template <auto kConfig>
 struct TileEpilogue : TileBoxes<kConfig, WholeTile, 1, kConfig.tile_m> {
   static constexpr u32 kColumns = u32(output_box_columns(kConfig));  // of a box
   static constexpr u32 kUnit = 16 / u32(output_bytes(kConfig));      // columns of 16 bytes
@@ -27,6 +29,7 @@ struct TileEpilogue : TileBoxes<kConfig, WholeTile, 1, kConfig.tile_m> {
   u32 lanes = 0;  // the warp's, as part of an address
   Accumulators<kConfig> accumulators;
   Trace<kConfig> trace{};
+  TileFactors<kConfig> factors{};
 
   // Columns [column, column + kColumns) of this lane's row; zeros of a tile without k blocks.
   WGRAD_DEVICE void load(Values& values, const Work& w, u32 column) const {
@@ -38,6 +41,7 @@ struct TileEpilogue : TileBoxes<kConfig, WholeTile, 1, kConfig.tile_m> {
     arch::tensor_memory_load(values, accumulators.tile() + lanes + column);
     arch::tensor_memory_wait_loads();
     arch::tensor_memory_pin(values);
+    factors.apply(values);
   }
 
   // This lane's row of a box: 8 units of 16 bytes. With reads_output the box holds the destination.
@@ -131,6 +135,7 @@ struct TileEpilogue : TileBoxes<kConfig, WholeTile, 1, kConfig.tile_m> {
       const u32 begin = trace.now();
       const Work w = queue.read();
       if (w.blocks < 0) break;
+      factors.read(queue);
       queue.let_go_together();
       write_out(w);
       trace.record(TraceKind::kTile, accumulators.at.slot, begin);
@@ -142,5 +147,20 @@ struct TileEpilogue : TileBoxes<kConfig, WholeTile, 1, kConfig.tile_m> {
     trace.anchor();
   }
 };
+
+// Warp `warp` of the four.
+template <auto kConfig>
+WGRAD_DEVICE void write_tiles(const Cta<kConfig>& cta, u32 memory, u32 warp) {
+  const u32 rows = warp * u32(output_box_rows(kConfig));
+  TileEpilogue<kConfig>{{.params = cta.params,
+                         .ring = {.base = cta.smem, .warp = MathWarp{warp}, .at = {}},
+                         .parts = {},
+                         .row = i32(rows)},
+                        cta.smem,
+                        rows << 16,
+                        {.base = cta.smem, .memory = memory},
+                        Trace<kConfig>::template start<kConfig>(cta.params)}
+      .run();
+}
 
 }  // namespace wgrad::device

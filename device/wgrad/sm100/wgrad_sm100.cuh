@@ -17,20 +17,6 @@
 namespace wgrad::device {
 
 template <shared::sm100::Config kConfig>
-WGRAD_DEVICE void write_tiles(const Cta<kConfig>& cta, u32 memory, u32 warp) {
-  const u32 rows = warp * u32(output_box_rows(kConfig));
-  TileEpilogue<kConfig>{{.params = cta.params,
-                         .ring = {.base = cta.smem, .warp = MathWarp{warp}, .at = {}},
-                         .parts = {},
-                         .row = i32(rows)},
-                        cta.smem,
-                        rows << 16,
-                        {.base = cta.smem, .memory = memory},
-                        Trace<kConfig>::template start<kConfig>(cta.params)}
-      .run();
-}
-
-template <shared::sm100::Config kConfig>
 WGRAD_DEVICE void multiply_tiles(const Cta<kConfig>& cta, u32 memory) {
   if (arch::elect_one()) {
     Multiplier<kConfig>{.cta = cta,

@@ -1,26 +1,10 @@
 // ScaledConfig: everything that is fixed when a kernel for block-scaled operands is compiled.
 #pragma once
 
-#include "wgrad/shared/element.hpp"
+#include "wgrad/shared/scaled_params.hpp"
 #include "wgrad/sm90/config.hpp"
 
 namespace wgrad::shared {
-
-// How scale factors lie in memory: contract, "scale storage".
-enum class ScaleStorage : u8 {
-  kAtoms,    // 128 rows x 4 columns in 512 bytes, 16-byte aligned: copied in bulk
-  kCompact,  // rows of any pitch and alignment: read byte by byte
-};
-
-constexpr const char* name_of(ScaleStorage storage) {
-  switch (storage) {
-    case ScaleStorage::kAtoms:
-      return "ScaleStorage::kAtoms";
-    case ScaleStorage::kCompact:
-      return "ScaleStorage::kCompact";
-  }
-  return nullptr;
-}
 
 // The part of a kernel that multiplies and stores is the 16-bit kernel's: `tile_*`, `ring_slots`,
 // `output*` of Config. `stages` counts decoded stages, `a` and `b` say how these lie (kMnMajor or
@@ -62,13 +46,8 @@ struct ScaledConfig : Config {
   }
 };
 
-inline constexpr i32 kScaleAtomRows = 128;
-inline constexpr i32 kScaleAtomColumns = 4;
-inline constexpr i32 kScaleAtomBytes = kScaleAtomRows * kScaleAtomColumns;
-inline constexpr i32 kCopyUnit = 16;      // bytes: where a box may start
 inline constexpr i32 kRawRowBytes = 128;  // of K-major codes in a raw stage, where registers_a
 inline constexpr i32 kBlockTokens = 32;   // of a row that one thread decodes at a time
-inline constexpr u32 kColumnCheckpoints = 128;
 
 constexpr bool is_block_scaled(const Config&) {
   return false;

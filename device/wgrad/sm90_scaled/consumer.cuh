@@ -2,25 +2,12 @@
 // writes its part of the tile out.
 #pragma once
 
+#include "wgrad/common/global_factors.cuh"
 #include "wgrad/sm90/epilogue.cuh"
 #include "wgrad/sm90/wgmma_tile.cuh"
-#include "wgrad/sm90_scaled/columns.cuh"
 #include "wgrad/sm90_scaled/pipeline.cuh"
 
 namespace wgrad::device {
-
-// sum * a * b. A sum of 0 stays 0 whatever the factors are; a partial product overflows or vanishes
-// only where the whole does.
-struct Factors {
-  float first;
-  float second;
-
-  WGRAD_DEVICE static bool is_large(float x) { return x >= 1.0f || x <= -1.0f; }
-  WGRAD_DEVICE Factors(float a, float b)
-      : first(is_large(a) == is_large(b) ? a : a * b),
-        second(is_large(a) == is_large(b) ? b : 1.0f) {}
-  WGRAD_DEVICE float of(float sum) const { return sum == 0.0f ? sum : sum * first * second; }
-};
 
 template <KernelConfig auto kConfig>
 WGRAD_DEVICE void apply_factors(Accumulators<kConfig>& d, const Factors& factors) {

@@ -3,7 +3,6 @@
 // together, becomes one for each rendering (shared/element.hpp).
 #pragma once
 
-#include "wgrad/sm90_scaled/columns.cuh"
 #include "wgrad/sm90_scaled/convert_columns.cuh"
 #include "wgrad/sm90_scaled/convert_rows.cuh"
 

@@ -17,17 +17,11 @@
 #pragma once
 
 #include "wgrad/common/pipeline.cuh"
+#include "wgrad/common/scale_atoms.cuh"
 #include "wgrad/common/warp_arrival.cuh"
 #include "wgrad/sm90_scaled/smem.hpp"
 
 namespace wgrad::device {
-
-// Where a row's first four scale columns lie among kAtoms atoms of each 128 rows; four more in each
-// atom after it.
-template <u32 kAtoms>
-WGRAD_DEVICE u32 scale_offset(u32 row) {
-  return row / kScaleAtomRows * (kAtoms * kScaleAtomBytes) + row % 32 * 16 + row / 32 % 4 * 4;
-}
 
 template <KernelConfig auto kConfig>
 using RawCursor = RingCursor<static_cast<u32>(kConfig.raw_stages)>;

@@ -5,7 +5,6 @@
 
 #include "wgrad/common/operand.cuh"
 #include "wgrad/common/scheduler.cuh"
-#include "wgrad/sm90_scaled/columns.cuh"
 #include "wgrad/sm90_scaled/scale_range.cuh"
 
 namespace wgrad::device {
@@ -15,6 +14,8 @@ inline constexpr i32 kRawBoxColumns = kSwizzleBytes;
 
 template <KernelConfig auto kConfig>
 struct ScaledProducer {
+  static constexpr u32 kAtoms = u32(raw_atoms(kConfig));
+
   const Cta<kConfig>& cta;
   ScaledPipeline<kConfig> pipeline;
 
@@ -39,42 +40,18 @@ struct ScaledProducer {
   }
   template <bool kOfA>
   WGRAD_DEVICE bool copies_rows() const {
-    return KMajorRows<kConfig, kOfA>::copied(scaled_params(cta));
+    return CodeRows<kConfig, kOfA>::copied(scaled_params(cta));
   }
   WGRAD_DEVICE u32 code_bytes() const {
     return (copies_rows<true>() ? 0 : u32(raw_a_bytes(kConfig))) +
            (copies_rows<false>() ? 0 : u32(raw_b_bytes(kConfig)));
   }
 
-  // Atoms of kRows rows of an operand, of which those beyond its last row do not exist.
-  template <u32 kRows>
-  WGRAD_DEVICE static u32 atoms(i32 row, i32 extent) {
-    return min_of(kRows, u32(round_up(extent - row, kScaleAtomRows))) / u32{kScaleAtomRows};
-  }
-  // Atoms of each 128 rows that hold the stage's columns; an expert's last stage may lack some.
-  WGRAD_DEVICE static u32 atoms_of_stage(u32 pitch, u32 column) {
-    return min_of(u32(raw_atoms(kConfig)),
-                  (pitch - column + kScaleAtomColumns - 1) / u32{kScaleAtomColumns});
-  }
-  // `first`: the expert's first column. `column`: the stage's first, among its own.
-  template <u32 kRows>
-  WGRAD_DEVICE static void load_atoms(u32 target, u32 barrier, u64 scales, i32 row, i32 extent,
-                                      u64 first, u32 pitch, u32 column) {
-    const u64 base = scales + u64(round_up(extent, kScaleAtomRows)) * first;
-    const u32 bytes = atoms_of_stage(pitch, column) * kScaleAtomBytes;
-    for (u32 j = 0; j < atoms<kRows>(row, extent); ++j) {
-      const u64 block = u64(row / kScaleAtomRows + i32(j)) * (pitch / kScaleAtomColumns) +
-                        column / kScaleAtomColumns;
-      arch::load_bytes(target + j * u32(raw_atoms(kConfig) * kScaleAtomBytes),
-                       base + block * kScaleAtomBytes, bytes, barrier);
-    }
-  }
-
   WGRAD_DEVICE u32 scale_bytes(const Work& w, u32 pitch, u32 column) const {
     if constexpr (kConfig.storage != ScaleStorage::kAtoms) return 0;
-    return (atoms<u32(kConfig.tile_m)>(w.m0, cta.params.m) +
-            atoms<u32(kConfig.tile_n)>(w.n0, cta.params.n)) *
-           atoms_of_stage(pitch, column) * kScaleAtomBytes;
+    return (atom_rows<u32(kConfig.tile_m)>(w.m0, cta.params.m) +
+            atom_rows<u32(kConfig.tile_n)>(w.n0, cta.params.n)) *
+           atom_columns<kAtoms>(pitch, column) * kScaleAtomBytes;
   }
 
   // One thread: everything the copy engine brings into a stage.
@@ -89,10 +66,10 @@ struct ScaledProducer {
     load_codes<true>(pipeline.raw_a(stage), full, p.map_a, w.m0, w, token);
     load_codes<false>(pipeline.raw_b(stage), full, p.map_b, w.n0, w, token);
     if constexpr (kConfig.storage == ScaleStorage::kAtoms) {
-      load_atoms<u32(kConfig.tile_m)>(pipeline.scales_a(stage), full, p.sfa, w.m0, p.m,
-                                      first_column, pitch, column);
-      load_atoms<u32(kConfig.tile_n)>(pipeline.scales_b(stage), full, p.sfb, w.n0, p.n,
-                                      first_column, pitch, column);
+      load_atoms<u32(kConfig.tile_m), kAtoms>(pipeline.scales_a(stage), full, p.sfa, w.m0, p.m,
+                                              first_column, pitch, column);
+      load_atoms<u32(kConfig.tile_n), kAtoms>(pipeline.scales_b(stage), full, p.sfb, w.n0, p.n,
+                                              first_column, pitch, column);
     }
   }
 
@@ -119,7 +96,6 @@ template <KernelConfig auto kConfig>
 struct Copier {
   static constexpr u32 kThreads = u32(copier_warps(kConfig)) * 32;
   static constexpr u32 kColumns = u32(raw_columns(kConfig));
-  static constexpr u32 kAtoms = u32(raw_atoms(kConfig));
   static constexpr u32 kInFlight = u32(min_of(kConfig.raw_stages - 1, 2));  // stages
 
   const Cta<kConfig>& cta;
@@ -128,54 +104,17 @@ struct Copier {
   RawCursor<kConfig> oldest{};
   u32 in_flight = 0;
 
-  // Compact scale factors, into the places of their atoms: columns [column, column + kColumns) of
-  // rows [row, row + kRows); zeros where there are none.
-  template <u32 kRows>
-  WGRAD_DEVICE void copy_scales(u32 target, u64 scales, i64 pitch, i32 row, i32 extent, u64 first,
-                                u32 column, u32 columns) const {
-    for (u32 r = thread; r < kRows; r += kThreads) {
-      const u64 from = scales + u64(row + i32(r)) * u64(pitch) + first + column;
-#pragma unroll
-      for (u32 atom = 0; atom < kAtoms; ++atom) {
-        u32 word = 0;
-#pragma unroll
-        for (u32 i = atom * kScaleAtomColumns; i < min_of(kColumns, (atom + 1) * kScaleAtomColumns);
-             ++i) {
-          if (column + i < columns && row + i32(r) < extent)
-            word |= arch::load_global_u8(from + i) << (8 * ((column + i) % kScaleAtomColumns));
-        }
-        arch::store_shared_u32(target + scale_offset<kAtoms>(r) + atom * kScaleAtomBytes, word);
-      }
-    }
-  }
-
-  // K-major codes, row by row: the units that hold the stage's tokens. Nothing is read past the
-  // expert's last: zeros take its place. `first`: of the stage's tokens, among the expert's.
-  template <bool kOfA>
-  WGRAD_DEVICE void copy_rows(u32 target, const KMajorRows<kConfig, kOfA>& rows, i32 row,
-                              i32 extent, i32 first) const {
-    constexpr u32 kPitch = u32(raw_pitch(kConfig, Side<kConfig, kOfA>::kElement));
-    constexpr u32 kUnits = kPitch / u32{kCopyUnit};
-    const u64 skipped = rows.bytes(first);
-#pragma unroll 1
-    for (u32 i = thread; i < Side<kConfig, kOfA>::kRows * kUnits; i += kThreads) {
-      const u32 r = i / kUnits, unit = i % kUnits;
-      const u64 start = rows.start(u32(row) + r), end = start + rows.length;
-      const u64 at = start - start % u64{kCopyUnit} + skipped + u64(unit * u32{kCopyUnit});
-      const bool any = row + i32(r) < extent && at < end;
-      const u32 bytes = any ? u32(min_of(end - at, u64{kCopyUnit})) : 0;
-      const u32 to = kConfig.registers_a ? swizzled(target, r, unit) : target + i * u32{kCopyUnit};
-      arch::copy_async(to, rows.operand + (any ? at : 0), bytes);
-    }
-  }
-
+  // K-major codes, row by row. `first`: of the stage's tokens, among the expert's.
   template <bool kOfA>
   WGRAD_DEVICE void copy_operand(u32 stage, const Work& w, i32 first) const {
-    if constexpr (!is_mn_major(Side<kConfig, kOfA>::kRaw)) {
-      const KMajorRows<kConfig, kOfA> rows(scaled_params(cta), w.tokens);
+    using S = Side<kConfig, kOfA>;
+    if constexpr (!is_mn_major(S::kRaw)) {
+      constexpr u32 kUnits = u32(raw_pitch(kConfig, S::kElement)) / u32{kCopyUnit};
+      const CodeRows<kConfig, kOfA> rows(scaled_params(cta), w.tokens);
       if (!rows.are_copied) return;
-      copy_rows<kOfA>(kOfA ? pipeline.raw_a(stage) : pipeline.raw_b(stage), rows,
-                      kOfA ? w.m0 : w.n0, kOfA ? cta.params.m : cta.params.n, first);
+      copy_rows<S::kRows, kUnits, kConfig.registers_a, kThreads>(
+          kOfA ? pipeline.raw_a(stage) : pipeline.raw_b(stage), rows, kOfA ? w.m0 : w.n0,
+          kOfA ? cta.params.m : cta.params.n, first, thread);
     }
   }
 
@@ -184,10 +123,12 @@ struct Copier {
       const ScaledParams& p = scaled_params(cta);
       const u32 column = u32(first) / u32(kConfig.vec_size);
       const u32 columns = columns_of<kConfig>(w.tokens);
-      copy_scales<u32(kConfig.tile_m)>(pipeline.scales_a(stage), p.sfa, p.sfa_cols, w.m0, p.m,
-                                       first_column, column, columns);
-      copy_scales<u32(kConfig.tile_n)>(pipeline.scales_b(stage), p.sfb, p.sfb_cols, w.n0, p.n,
-                                       first_column, column, columns);
+      copy_scales<u32(kConfig.tile_m), kColumns, kThreads>(
+          pipeline.scales_a(stage), {p.sfa, p.sfa_cols, first_column, columns}, w.m0, p.m, column,
+          thread);
+      copy_scales<u32(kConfig.tile_n), kColumns, kThreads>(
+          pipeline.scales_b(stage), {p.sfb, p.sfb_cols, first_column, columns}, w.n0, p.n, column,
+          thread);
     }
     copy_operand<true>(stage, w, first);
     copy_operand<false>(stage, w, first);

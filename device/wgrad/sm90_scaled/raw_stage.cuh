@@ -1,8 +1,8 @@
 // What a converter reads: codes and scale factors of a raw stage, and where decoded elements go.
 #pragma once
 
+#include "wgrad/common/k_major_rows.cuh"
 #include "wgrad/common/tile.cuh"
-#include "wgrad/sm90_scaled/columns.cuh"
 #include "wgrad/sm90_scaled/decode.cuh"
 #include "wgrad/sm90_scaled/pipeline.cuh"
 
@@ -83,44 +83,17 @@ struct Side {
   }
 };
 
-// Where an expert's K-major rows lie, in bytes from the operand's start, which lies on a unit.
 template <KernelConfig auto kConfig, bool kOfA>
-struct KMajorRows {
-  using S = Side<kConfig, kOfA>;
-  u64 operand;
-  u64 first;  // of row 0
-  u64 pitch;
-  u64 length;  // of the expert's tokens, a half byte counted whole
-  bool are_copied;
-
-  WGRAD_DEVICE static bool copied(const ScaledParams& p) {
-    if constexpr (is_mn_major(S::kRaw)) return false;
-    if constexpr (S::kRaw == OperandLayout::kKMajorRagged) return true;
-    return (kOfA ? p.rows_a : p.rows_b) != 0;
-  }
-  WGRAD_DEVICE static u64 bytes(i64 tokens) {
-    return u64(tokens) * u64(element_bits(S::kElement)) / 8;
-  }
-  WGRAD_DEVICE KMajorRows(const ScaledParams& p, TokenRange tokens)
-      : operand(kOfA ? p.a : p.b),
-        length(bytes(i64{tokens.end} - tokens.begin + (S::Codes::kPacked ? 1 : 0))),
-        are_copied(copied(p)) {
-    constexpr bool kRagged = S::kRaw == OperandLayout::kKMajorRagged;
-    const i64 extent = kOfA ? p.m : p.n;
-    first = bytes(kRagged ? extent * tokens.begin : i64{tokens.begin});
-    pitch = kRagged ? length : bytes(kOfA ? p.ld_a : p.ld_b);
-  }
-  WGRAD_DEVICE u64 start(u32 row) const { return first + row * pitch; }
-  WGRAD_DEVICE bool are_shifted() const { return (first | pitch) % u64{kCopyUnit} != 0; }
-};
+using CodeRows =
+    KMajorRows<Side<kConfig, kOfA>::kRaw, element_bits(Side<kConfig, kOfA>::kElement), kOfA>;
 
 // Whether rows of an expert's codes start off a copy unit: raw stages are used by halves then.
 template <KernelConfig auto kConfig>
 WGRAD_DEVICE bool are_shifted(const Cta<kConfig>& cta, TokenRange tokens) {
   if constexpr (!kConfig.registers_a) return false;
   const ScaledParams& p = scaled_params(cta);
-  return KMajorRows<kConfig, true>(p, tokens).are_shifted() ||
-         KMajorRows<kConfig, false>(p, tokens).are_shifted();
+  return CodeRows<kConfig, true>(p, tokens).are_shifted() ||
+         CodeRows<kConfig, false>(p, tokens).are_shifted();
 }
 
 // Without what only the codes' places follow. `token`: the raw stage's first.
@@ -144,7 +117,7 @@ WGRAD_DEVICE StageOperand stage_operand(const Cta<kConfig>& cta,
                                         i32 token, u32 raw, bool is_shifted = false) {
   StageOperand s = scales_of_stage<kConfig, kOfA>(cta, pipeline, w, token, raw, is_shifted);
   if constexpr (!is_mn_major(Side<kConfig, kOfA>::kRaw)) {  // a stage is whole units
-    const KMajorRows<kConfig, kOfA> rows(scaled_params(cta), w.tokens);
+    const CodeRows<kConfig, kOfA> rows(scaled_params(cta), w.tokens);
     s.shift = u32(rows.start(u32(kOfA ? w.m0 : w.n0)));
     s.turn = u32(rows.pitch);
   }

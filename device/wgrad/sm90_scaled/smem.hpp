@@ -47,7 +47,7 @@ constexpr SmemTable smem_table(const ScaledConfig& c) {
   t.add({"scales b", RegionKind::kStage, scale_bytes_b(c), raw, 128});
   // MN-major: of two stages, blocks of 32 tokens x u16 a row of A and column of B.
   t.add({"multipliers", RegionKind::kLookup, multiplier_bytes(c), multiplies ? 2u : 0u, 16});
-  t.add({"columns", RegionKind::kLookup, 4, kColumnCheckpoints, 16});  // sm90_scaled/columns.cuh
+  t.add({"columns", RegionKind::kLookup, 4, kColumnCheckpoints, 16});  // common/scale_columns.cuh
   t.add({"work scales", RegionKind::kEntry, 16, kWorkSlots, 16});      // of a tile
   t.add({"flags", RegionKind::kEntry, kFlagBytes, stages, 16});        // kLastOfTokens
   t.add({"range", RegionKind::kEntry, kRangeBytes, checked, 16});      // of a raw stage's scales

@@ -27,22 +27,6 @@ constexpr RoleRegisters role_registers(const ScaledConfig& c) {
   return {40, 40, 160};
 }
 
-// One CTA looks at all experts, once the checkpoints are written.
-template <KernelConfig auto kConfig>
-WGRAD_DEVICE void check_scaled_data(const Cta<kConfig>& cta) {
-  if (arch::block_index() != 0 || cta.params.fault == 0) return;
-  const ScaledParams& p = scaled_params(cta);
-  for (u32 e = arch::thread_index(); e < u32(p.experts); e += arch::thread_count()) {
-    const TokenRange tokens = expert_tokens(p, i32(e));
-    const i64 end = i64{columns_before(cta, i32(e))} + columns_of<kConfig>(tokens);
-    if (begins_odd<kConfig>(tokens)) {
-      record_fault(p, FaultKind::kBeginOdd, i32(e), tokens.begin, 2);
-    } else if (end > held_columns(p)) {
-      record_fault(p, FaultKind::kScaleColumns, i32(e), end, held_columns(p));
-    }
-  }
-}
-
 template <KernelConfig auto kConfig>
 WGRAD_DEVICE void prepare_scaled(const Cta<kConfig>& cta) {
   if (arch::thread_index() == 0) {

@@ -7,7 +7,7 @@
 #include "kernels/sm90_scaled/config.hpp"
 #include "validate/operand_rules.hpp"
 #include "wgrad/scale_layout.hpp"
-#include "wgrad/sm90_scaled/params.hpp"
+#include "wgrad/shared/scaled_params.hpp"
 #include "wgrad/sm90_scaled/tensor_map.hpp"
 
 namespace wgrad::kernels::sm90_scaled {

@@ -5,7 +5,7 @@
 #include "core/field_text.hpp"
 #include "kernels/sm90/source.hpp"
 #include "kernels/sm90_scaled/config.hpp"
-#include "wgrad/sm90_scaled/params.hpp"
+#include "wgrad/shared/scaled_params.hpp"
 #include "wgrad/sm90_scaled/smem.hpp"
 
 namespace wgrad::kernels::sm90_scaled {

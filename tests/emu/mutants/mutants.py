@@ -398,7 +398,7 @@ EQUIVALENT = {
 # Of the kernel for block-scaled operands; `kernel` is an index into emulated_configs.hpp.
 S_PIPELINE, S_CONVERTER = "sm90_scaled/pipeline.cuh", "sm90_scaled/converter.cuh"
 S_PRODUCER, S_CONSUMER, S_REGISTERS = "sm90_scaled/producer.cuh", "sm90_scaled/consumer.cuh", "sm90_scaled/register_consumer.cuh"
-S_ROWS, S_COLUMNS, S_MAIN = "sm90_scaled/convert_rows.cuh", "sm90_scaled/columns.cuh", "sm90_scaled/wgrad_sm90_scaled.cuh"
+S_ROWS, S_COLUMNS, S_ATOMS = "sm90_scaled/convert_rows.cuh", "common/scale_columns.cuh", "common/scale_atoms.cuh"
 S_RAW, S_ELEMENT = "sm90_scaled/raw_stage.cuh", "shared/element.hpp"
 S_UNITS, S_RANGE, S_TO_UNITS = "sm90_scaled/units.cuh", "sm90_scaled/scale_range.cuh", "sm90_scaled/convert_units.cuh"
 SCALED = [
@@ -424,7 +424,7 @@ SCALED = [
     ("stage released before it is multiplied", S_CONSUMER, "        arch::wgmma_wait<1>();\n", "", 3),
     ("step not waited for", S_REGISTERS, "    arch::wgmma_wait<kInFlight>();\n", "", 4),
     ("copies not waited for", S_PRODUCER, "    arch::wait_copies<kLeft>();\n", "", 9),
-    ("atoms beyond the last row", S_PRODUCER, "return min_of(kRows, u32(round_up(extent - row, kScaleAtomRows))) /",
+    ("atoms beyond the last row", S_ATOMS, "return min_of(kRows, u32(round_up(extent - row, kScaleAtomRows))) /",
      "return kRows /", 4),
     ("foreign tokens decoded", S_ROWS, "words[i] &= (1u << (kept * (32 / kOfWord))) - 1;",
      "words[i] &= ~0u;", 3),

@@ -10,7 +10,7 @@
 #include "kernels/sm90_scaled/image.hpp"
 #include "plan/hopper.hpp"
 #include "validate/problem_rules.hpp"
-#include "wgrad/sm90_scaled/params.hpp"
+#include "wgrad/shared/scaled_params.hpp"
 #include "wgrad/sm90_scaled/smem.hpp"
 
 namespace wgrad::kernels::sm90_scaled {

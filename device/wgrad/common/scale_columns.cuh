@@ -2,9 +2,9 @@
 // so many experts are kept in shared memory, the rest is added up where it is needed.
 #pragma once
 
+#include "wgrad/common/setup.cuh"
 #include "wgrad/common/work_queue.cuh"
-#include "wgrad/sm90_scaled/params.hpp"
-#include "wgrad/sm90_scaled/smem.hpp"
+#include "wgrad/shared/scaled_params.hpp"
 
 namespace wgrad::device {
 
@@ -73,6 +73,22 @@ template <KernelConfig auto kConfig>
 WGRAD_DEVICE bool begins_odd(TokenRange tokens) {
   return kConfig.element_a == ElementType::kE2m1 && tokens.end > tokens.begin &&
          tokens.begin % 2 != 0;
+}
+
+// One CTA looks at all experts, once the checkpoints are written.
+template <KernelConfig auto kConfig>
+WGRAD_DEVICE void check_scaled_data(const Cta<kConfig>& cta) {
+  if (arch::block_index() != 0 || cta.params.fault == 0) return;
+  const ScaledParams& p = scaled_params(cta);
+  for (u32 e = arch::thread_index(); e < u32(p.experts); e += arch::thread_count()) {
+    const TokenRange tokens = expert_tokens(p, i32(e));
+    const i64 end = i64{columns_before(cta, i32(e))} + columns_of<kConfig>(tokens);
+    if (begins_odd<kConfig>(tokens)) {
+      record_fault(p, FaultKind::kBeginOdd, i32(e), tokens.begin, 2);
+    } else if (end > held_columns(p)) {
+      record_fault(p, FaultKind::kScaleColumns, i32(e), end, held_columns(p));
+    }
+  }
 }
 
 // What the roles need to know of a tile's scale factors.
