@@ -21,10 +21,10 @@ struct ScaledOperand {
 /// exponent is added to each product's; then as multiply().
 void multiply_mxf8f6f4(float* d, const ScaledOperand& a, const ScaledOperand& b);
 
-/// kind::mxf4 (e8m0, two scale factors to a row) and kind::mxf4nvf4 (e4m3, four; their sign is
-/// ignored), 64 deep. Sums of 16 products are exact. Each is multiplied by its scale factors and
-/// has their exponents' sum for exponent. These four terms and D are cut to 35 binary places below
-/// the largest exponent; then as multiply().
+/// kind::mxf4 (e8m0, two scale factors to a row) and kind::mxf4nvf4 (e8m0 or e4m3, four; the
+/// sign of e4m3 is ignored), 64 deep. Sums of 16 products are exact. Each is multiplied by its
+/// scale factors and has their exponents' sum for exponent. These four terms and D are cut to 35
+/// binary places below the largest exponent; then as multiply().
 void multiply_mxf4(float* d, const ScaledOperand& a, const ScaledOperand& b,
                    shared::ScaleType scale);
 

@@ -13,7 +13,7 @@
 namespace wgrad::device {
 
 // A stage's codes as tcgen05.mma reads them.
-template <shared::sm100::ScaledConfig kConfig, bool kOfA>
+template <shared::sm100_scaled::Config kConfig, bool kOfA>
 struct MmaCodes {
   static constexpr bool kKMajor = CodeSide<kConfig, kOfA>::kKMajor;
 
@@ -25,14 +25,14 @@ struct MmaCodes {
   static constexpr u64 step(u32 s) { return (kKMajor ? s * 32 : s * 32 * kSwizzleBytes) >> 4; }
 };
 
-template <shared::sm100::ScaledConfig kConfig>
+template <shared::sm100_scaled::Config kConfig>
 struct ScaledMultiplier {
   static constexpr MmaKind kKind = mma_kind(kConfig);
   static constexpr u32 kSteps = u32(stage_steps(kConfig));
   static constexpr u32 kDepth = mma_depth(kKind);
   static constexpr u32 kAtoms = u32(stage_atoms(kConfig));
   static constexpr u32 kBlocks = u32(b_blocks(kConfig));
-  static constexpr u32 kAtomColumns = shared::sm100::kAtomColumns;
+  static constexpr u32 kAtomColumns = shared::sm100_scaled::kAtomColumns;
   static constexpr i32 kColumnStep = 64;
   using A = MmaCodes<kConfig, true>;
   using B = MmaCodes<kConfig, false>;

@@ -68,7 +68,7 @@ WGRAD_DEVICE void mask_code_row(u32 tile, u32 row, i32 bits) {
   }
 }
 
-template <shared::sm100::ScaledConfig kConfig>
+template <shared::sm100_scaled::Config kConfig>
 struct ScaledPreparation {
   static constexpr u32 kThreads = preparation_warps(kConfig) * 32;
   static constexpr u32 kAtoms = u32(stage_atoms(kConfig));

@@ -8,7 +8,7 @@
 
 namespace wgrad::device {
 
-template <shared::sm100::ScaledConfig kConfig>
+template <shared::sm100_scaled::Config kConfig>
 struct CodeProducer {
   static constexpr u32 kAtoms = u32(stage_atoms(kConfig));
   using A = CodeSide<kConfig, true>;
@@ -88,7 +88,7 @@ struct CodeProducer {
 
 // Warps that copy, several stages in flight. A warp hands a stage over once its copies are there:
 // when later ones are on their way, or before it waits for anything.
-template <shared::sm100::ScaledConfig kConfig>
+template <shared::sm100_scaled::Config kConfig>
 struct CodeCopier {
   static constexpr u32 kThreads = u32(copier_warps(kConfig)) * 32;
   static constexpr u32 kColumns = u32(stage_columns(kConfig));
@@ -167,9 +167,9 @@ struct CodeCopier {
 };
 
 // The copying warps; `thread` of their 128.
-template <shared::sm100::ScaledConfig kConfig>
+template <shared::sm100_scaled::Config kConfig>
 WGRAD_DEVICE void produce_stages(const Cta<kConfig>& cta, u32 warp, u32 thread) {
-  namespace roles = shared::sm100::scaled_roles;
+  namespace roles = shared::sm100_scaled::roles;
   if (thread == 0) {
     CodeProducer<kConfig>{.cta = cta, .stages = {{.base = cta.smem}}}.run();
   } else if (thread == roles::kScheduler * 32) {

@@ -4,9 +4,9 @@
 #include "wgrad/shared/smem_table.hpp"
 #include "wgrad/sm100_scaled/config.hpp"
 
-namespace wgrad::shared::sm100 {
+namespace wgrad::shared::sm100_scaled {
 
-constexpr SmemTable smem_table(const ScaledConfig& c) {
+constexpr SmemTable smem_table(const Config& c) {
   const u32 stages = static_cast<u32>(c.stages);
   const u32 slots = static_cast<u32>(math_warps(c) * c.ring_slots);
   const u32 sums = static_cast<u32>(accumulators(c));
@@ -34,12 +34,12 @@ constexpr SmemTable smem_table(const ScaledConfig& c) {
 }
 
 // Most stages that fit beside the ring, and whose scale factors fit beside the accumulators.
-constexpr i32 max_stages(ScaledConfig c) {
-  c.stages = stages_that_fit(c, [](const ScaledConfig& of) { return smem_table(of).total; });
+constexpr i32 max_stages(Config c) {
+  c.stages = stages_that_fit(c, [](const Config& of) { return smem_table(of).total; });
   while (c.stages > 2 && used_tensor_columns(c) > kScaledTensorColumns) --c.stages;
   return c.stages;
 }
 
-static_assert(smem_table(ScaledConfig{}).total <= kMaxSharedBytes);
+static_assert(smem_table(Config{}).total <= kMaxSharedBytes);
 
-}  // namespace wgrad::shared::sm100
+}  // namespace wgrad::shared::sm100_scaled

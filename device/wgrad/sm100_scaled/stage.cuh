@@ -17,7 +17,7 @@
 
 namespace wgrad::device {
 
-template <shared::sm100::ScaledConfig kConfig>
+template <shared::sm100_scaled::Config kConfig>
 struct ScaledStages : Pipeline<kConfig> {
   static constexpr Place kScalesA = place_of(kConfig, "scales a");
   static constexpr Place kScalesB = place_of(kConfig, "scales b");
@@ -30,7 +30,7 @@ struct ScaledStages : Pipeline<kConfig> {
   }
 };
 
-template <shared::sm100::ScaledConfig kConfig, bool kOfA>
+template <shared::sm100_scaled::Config kConfig, bool kOfA>
 struct CodeSide {
   static constexpr OperandLayout kLayout = kOfA ? kConfig.a : kConfig.b;
   static constexpr bool kKMajor = !is_mn_major(kLayout);
@@ -48,7 +48,7 @@ struct CodeSide {
 
 // Stages that hold the tile's codes: one more than w.blocks, which are multiplied, where rows begin
 // off a copy unit and the last of them reaches into it.
-template <shared::sm100::ScaledConfig kConfig>
+template <shared::sm100_scaled::Config kConfig>
 WGRAD_DEVICE i32 stage_count(const ScaledParams& p, const Work& w) {
   if (w.blocks == 0) return 0;
   const u32 bits = u32(bits_of(kConfig.input));
@@ -59,7 +59,7 @@ WGRAD_DEVICE i32 stage_count(const ScaledParams& p, const Work& w) {
 }
 
 // Tokens of the expert from stage `block` on.
-template <shared::sm100::ScaledConfig kConfig>
+template <shared::sm100_scaled::Config kConfig>
 WGRAD_DEVICE i32 tokens_left(const Work& w, i32 block) {
   return w.tokens.end - w.tokens.begin - block * kConfig.tile_k;
 }

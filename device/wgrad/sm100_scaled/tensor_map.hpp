@@ -4,12 +4,12 @@
 #include "wgrad/shared/tensor_map.hpp"
 #include "wgrad/sm100_scaled/config.hpp"
 
-namespace wgrad::shared::sm100 {
+namespace wgrad::shared::sm100_scaled {
 
 // `extent` is M or N, of which a tile has `rows`; `ld` the leading dimension in elements: whole
 // units of 16 bytes, below 2^34 bytes. MN-major: `rows` / 128 boxes a stage.
-constexpr TensorMapRecipe code_map(const ScaledConfig& c, OperandLayout layout, i32 rows,
-                                   i64 extent, i64 tokens, i64 ld) {
+constexpr TensorMapRecipe code_map(const Config& c, OperandLayout layout, i32 rows, i64 extent,
+                                   i64 tokens, i64 ld) {
   const i64 bits = bits_of(c.input);
   const u64 pitch = static_cast<u64>(ld * bits / 8), width = static_cast<u64>(extent);
   const u32 line = static_cast<u32>(kSwizzleBytes);
@@ -28,11 +28,11 @@ constexpr TensorMapRecipe code_map(const ScaledConfig& c, OperandLayout layout, 
           {line, static_cast<u32>(rows), 0, 0, 0}};
 }
 
-constexpr TensorMapRecipe a_map(const ScaledConfig& c, i64 m, i64 tokens, i64 ld) {
+constexpr TensorMapRecipe a_map(const Config& c, i64 m, i64 tokens, i64 ld) {
   return code_map(c, c.a, c.tile_m, m, tokens, ld);
 }
-constexpr TensorMapRecipe b_map(const ScaledConfig& c, i64 n, i64 tokens, i64 ld) {
+constexpr TensorMapRecipe b_map(const Config& c, i64 n, i64 tokens, i64 ld) {
   return code_map(c, c.b, c.tile_n, n, tokens, ld);
 }
 
-}  // namespace wgrad::shared::sm100
+}  // namespace wgrad::shared::sm100_scaled

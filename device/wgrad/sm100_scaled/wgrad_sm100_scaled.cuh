@@ -16,9 +16,9 @@
 
 namespace wgrad::device {
 
-template <shared::sm100::ScaledConfig kConfig>
+template <shared::sm100_scaled::Config kConfig>
 WGRAD_DEVICE void run_scaled_role(const Cta<kConfig>& cta, u32 memory, u32 warp) {
-  namespace roles = shared::sm100::scaled_roles;
+  namespace roles = shared::sm100_scaled::roles;
   const u32 thread = arch::thread_index();
   if (warp < roles::kFirstEpilogue) {
     produce_stages(cta, warp, thread);
@@ -43,7 +43,7 @@ WGRAD_DEVICE void run_scaled_role(const Cta<kConfig>& cta, u32 memory, u32 warp)
 }
 
 // All threads: where the experts' scale factors begin; then the roles may part.
-template <shared::sm100::ScaledConfig kConfig>
+template <shared::sm100_scaled::Config kConfig>
 WGRAD_DEVICE void prepare_scaled_roles(const Cta<kConfig>& cta) {
   prepare(cta);
   write_checkpoints(cta);
@@ -51,13 +51,13 @@ WGRAD_DEVICE void prepare_scaled_roles(const Cta<kConfig>& cta) {
   check_scaled_data(cta);
 }
 
-template <shared::sm100::ScaledConfig kConfig>
+template <shared::sm100_scaled::Config kConfig>
 WGRAD_DEVICE void wgrad_sm100_scaled(const ScaledParams& params) {
   static_assert(is_valid(kConfig), "no such format, tile or depth");
   static_assert(smem_table(kConfig).total <= shared::kMaxSharedBytes,
                 "more shared memory than a CTA has");
-  constexpr u32 kColumns = shared::sm100::kScaledTensorColumns;
-  constexpr u32 kAllocator = shared::sm100::scaled_roles::kMultiplier;
+  constexpr u32 kColumns = shared::sm100_scaled::kScaledTensorColumns;
+  constexpr u32 kAllocator = shared::sm100_scaled::roles::kMultiplier;
   const Cta<kConfig> cta(params);
   const u32 warp = arch::warp_uniform(arch::thread_index() / 32);
   const u32 slot = cta.smem + Accumulators<kConfig>::kMemory.at;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/sm100/emulated/kernels.hpp"
+#include "kernels/sm100/launch_config.hpp"
 #include "wgrad/device_spec.hpp"
 #include "wgrad/problem.hpp"
 #include "wgrad/sm100/config.hpp"
@@ -15,17 +16,7 @@ namespace wgrad::kernels::sm100 {
 
 using shared::sm100::Config;
 
-/// One compiled kernel and the launch values that are not compiled in.
-struct LaunchConfig {
-  Config kernel;
-  int raster_m = 1;      ///< tile rows of one raster group
-  int grid = 1;          ///< CTAs
-  int smem_bytes = 0;    ///< dynamic shared memory of one CTA
-  bool overlaps = true;  ///< may begin, without touching memory, under the end of the launch before
-  int arch = 100;        ///< compute capability times ten: 100 or 103
-
-  bool operator==(const LaunchConfig&) const = default;
-};
+using LaunchConfig = LaunchConfigOf<Config>;
 
 /// Configurations for `problem` that its tiling arguments allow, whatever the device.
 std::vector<Config> allowed_configs(const Problem& problem);

@@ -11,20 +11,6 @@
 namespace wgrad::kernels::sm100 {
 namespace {
 
-// Of one multiprocessor a clock, except where stated (docs/blackwell.md names the sources).
-constexpr double kClock = 1.85e9;                 // Hz: seen on B200 and B300 under load
-constexpr double kFlops = 8192;                   // dense 16-bit tensor core, 128 rows
-constexpr double kSharedBytes = 128;              // read by the tensor core
-constexpr double kMemoryBytesPerSecond = 7.7e12;  // data sheet; what a kernel reaches is not known
-// Assumed: what Hopper's copy engine and stores reached.
-constexpr double kCopyBytes = 62;
-constexpr double kLoaderBytes = 10;  // ordinary loads of ragged K-major operands
-constexpr double kStoreBytes = 34;
-constexpr double kLaunchSeconds = 4e-6;
-constexpr double kTileClocks = 300;  // an isolated product, its commit and the wait for it
-// A K-major stage is read and written once in shared memory before it is multiplied.
-constexpr double kPreparedBytes = 64;
-
 /// Clocks of one token of a tile.
 struct TokenClocks {
   double multiply = 0;
@@ -59,26 +45,26 @@ double tile_clocks(const Config& c, double width, double tokens) {
 }
 
 /// Inputs once, outputs once, or twice where they are added to.
-double memory_seconds(const Config& c, const Problem& p) {
+double memory_seconds(const TileModel& tile, const Problem& p) {
   const auto m = static_cast<double>(p.m), n = static_cast<double>(p.n);
-  const double inputs = (m + n) * static_cast<double>(p.tokens) * shared::bits_of(c.input) / 8;
-  const double outputs = m * n * static_cast<double>(p.experts) * shared::output_bytes(c);
+  const double inputs = (m + n) * static_cast<double>(p.tokens) * tile.input_bits / 8;
+  const double outputs = m * n * static_cast<double>(p.experts) * tile.output_bytes;
   return (inputs + outputs * (p.accumulate ? 2 : 1)) / kMemoryBytesPerSecond;
 }
 
-double compute_seconds(const Config& c, const Problem& p, const DeviceSpec& device) {
+double compute_seconds(const TileModel& tile, const Problem& p) {
   sm90::TileCounts tiles;
-  tiles.rows = static_cast<double>(ceil_div(p.m, std::int64_t{c.tile_m} * c.cluster_m));
-  tiles.columns = static_cast<double>(ceil_div(p.n, std::int64_t{c.tile_n}));
-  tiles.at_once = shared::clusters_at_once(c, sm90::sms_of(device));
+  tiles.rows = static_cast<double>(ceil_div(p.m, std::int64_t{tile.rows}));
+  tiles.columns = static_cast<double>(ceil_div(p.n, std::int64_t{tile.columns}));
+  tiles.at_once = tile.at_once;
   const auto tokens = static_cast<double>(p.tokens);
-  const std::int64_t rest = p.n - (ceil_div(p.n, std::int64_t{c.tile_n}) - 1) * c.tile_n;
+  const std::int64_t rest = p.n - (ceil_div(p.n, std::int64_t{tile.columns}) - 1) * tile.columns;
   const auto last = static_cast<double>(round_up(rest, std::int64_t{shared::sm100::kColumnStep}));
   return sm90::makespan(sm90::token_shares(p.experts, sm90::Skew::kJitter),
                         static_cast<double>(p.experts), tiles,
                         [&](double share) {
-                          return sm90::TileTimes{tile_clocks(c, c.tile_n, share * tokens),
-                                                 tile_clocks(c, last, share * tokens)};
+                          return sm90::TileTimes{tile.clocks(tile.columns, share * tokens),
+                                                 tile.clocks(last, share * tokens)};
                         }) /
          kClock;
 }
@@ -92,10 +78,22 @@ std::string_view bound_of(const Config& c, const Problem& p) {
 
 }  // namespace
 
-Cost cost(const Config& c, const Problem& p, const DeviceSpec& device) {
-  const double compute = compute_seconds(c, p, device), memory = memory_seconds(c, p);
+Cost cost_of(const TileModel& tile, const Problem& p) {
+  const double compute = compute_seconds(tile, p), memory = memory_seconds(tile, p);
   return {(std::max(compute, memory) + kLaunchSeconds) * 1e3,
-          memory > compute ? "memory" : bound_of(c, p)};
+          memory > compute ? "memory" : tile.bound};
+}
+
+Cost cost(const Config& c, const Problem& p, const DeviceSpec& device) {
+  TileModel tile;
+  tile.rows = c.tile_m * c.cluster_m;
+  tile.columns = c.tile_n;
+  tile.at_once = shared::clusters_at_once(c, sm90::sms_of(device));
+  tile.input_bits = shared::bits_of(c.input);
+  tile.output_bytes = shared::output_bytes(c);
+  tile.bound = bound_of(c, p);
+  tile.clocks = [&c](double width, double tokens) { return tile_clocks(c, width, tokens); };
+  return cost_of(tile, p);
 }
 
 }  // namespace wgrad::kernels::sm100

@@ -15,9 +15,8 @@ namespace {
 constexpr std::array kArchitectures = {Architecture{100, "Blackwell"},
                                        Architecture{103, "Blackwell Ultra"}};
 
-/// All: limits() has the sentence for those without a kernel.
-bool takes(const Problem&) {
-  return true;
+bool takes(const Problem& problem) {
+  return !problem.scales.has_value();
 }
 
 }  // namespace

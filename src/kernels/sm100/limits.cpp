@@ -18,12 +18,6 @@ using sm90::refuse;
 
 constexpr std::string_view kChip = "SM 10.0";
 
-void check_format(Reasons& out, const Problem& p) {
-  if (!p.scales) return;
-  refuse(out, "format", "a_dtype", "block-scaled",
-         "bf16 or fp16 on SM 10.0: there is no kernel for block-scaled operands yet");
-}
-
 void check_tiling(Reasons& out, const Problem& p) {
   const Tiling& t = p.tiling;
   const std::string cluster =
@@ -59,8 +53,6 @@ void check_configs(Reasons& out, const Problem& p, const DeviceSpec& device) {
 
 std::vector<Reason> limits(const Problem& p, const DeviceSpec& device) {
   Reasons out;
-  check_format(out, p);
-  if (!out.empty()) return out;
   sm90::check_sizes(out, p, kChip);
   sm90::check_pitch(out, p, kChip);
   check_configs(out, p, device);

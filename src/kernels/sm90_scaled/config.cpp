@@ -75,17 +75,17 @@ bool tiling_allows(const Tiling& t, const Choice& choice) {
   return alone && (free_tile || (t.tile_m == choice.tile_m && t.tile_n == choice.tile_n));
 }
 
-std::string element_name(shared::ElementType t) {
-  return t == shared::ElementType::kE4m3   ? "e4m3"
-         : t == shared::ElementType::kE5m2 ? "e5m2"
-                                           : "e2m1";
-}
-
 }  // namespace
 
 shared::ElementType element_type(DType dtype) {
   if (dtype == DType::kE2m1) return shared::ElementType::kE2m1;
   return dtype == DType::kE5m2 ? shared::ElementType::kE5m2 : shared::ElementType::kE4m3;
+}
+
+std::string element_name(shared::ElementType t) {
+  return t == shared::ElementType::kE4m3   ? "e4m3"
+         : t == shared::ElementType::kE5m2 ? "e5m2"
+                                           : "e2m1";
 }
 
 std::vector<ScaledConfig> allowed_configs(const Problem& p) {

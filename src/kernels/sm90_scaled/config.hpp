@@ -25,6 +25,8 @@ struct LaunchConfig {
 
 /// The kernel's word for an element dtype: kE4m3, kE5m2 or kE2m1.
 shared::ElementType element_type(DType dtype);
+/// "e4m3"
+std::string element_name(shared::ElementType type);
 
 /// Configurations for `problem`, which is block-scaled, that its tiling arguments allow, whatever
 /// the device.

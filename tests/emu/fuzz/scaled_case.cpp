@@ -6,10 +6,9 @@
 #include <cmath>
 #include <cstring>
 
+#include "emu/fuzz/scaled_plan.hpp"
 #include "harness/cases/instance.hpp"
 #include "harness/random.hpp"
-#include "kernels/family.hpp"
-#include "kernels/sm90_scaled/config.hpp"
 #include "launch/emulated_launch.hpp"
 #include "scales/codec.hpp"
 #include "support/check.hpp"
@@ -38,8 +37,9 @@ Problem problem_for(const ScaledConfig& c) {
   p.b_dtype = dtype_of(c.element_b);
   p.a_major = major_of(c.raw_a);
   p.b_major = major_of(c.raw_b);
-  p.input_order = c.raw_a == shared::OperandLayout::kKMajorRagged ? InputOrder::kTensorRagged
-                                                                  : InputOrder::kTensor2d;
+  constexpr auto kRagged = shared::OperandLayout::kKMajorRagged;
+  p.input_order =
+      c.raw_a == kRagged || c.raw_b == kRagged ? InputOrder::kTensorRagged : InputOrder::kTensor2d;
   p.scales = ScaleSpec{
       c.scale == shared::ScaleType::kE8m0 ? DType::kE8m0 : DType::kE4m3, c.vec_size,
       c.storage == shared::ScaleStorage::kAtoms ? ScaleLayout::kSwizzled : ScaleLayout::kCompact,
@@ -107,7 +107,11 @@ Case random_case(const ScaledConfig& c, std::uint64_t number) {
 struct Sum {
   double value = 0;
   double magnitude = 0;
+  double scale = 0;  ///< the largest by which a product is multiplied, where it matters
 };
+double scale_of(const LogicalOperand& o, std::int64_t row, std::size_t e, std::int64_t k) {
+  return scales::decode(o.scale_dtype, o.scale_code(row, o.first_cols[e] + k / o.vec_size));
+}
 Sum sum_of(const LogicalData& data, std::size_t e, std::int64_t count, std::int64_t i,
            std::int64_t j) {
   Sum sum;
@@ -115,6 +119,8 @@ Sum sum_of(const LogicalData& data, std::size_t e, std::int64_t count, std::int6
     const double product = data.a.value(i, e, k) * data.b.value(j, e, k);
     sum.value += product;
     sum.magnitude += std::abs(product);
+    if (zeros_have_exponents() && data.a.dtype == DType::kE2m1)
+      sum.scale = std::max(sum.scale, scale_of(data.a, i, e, k) * scale_of(data.b, j, e, k));
   }
   return sum;
 }
@@ -133,20 +139,10 @@ bool is_close(const CaseData& data, double got, double want, const Sum& sum, dou
                      : data.source.problem.wgrad_dtype == DType::kF16 ? 10
                                                                       : 7;
   // Where terms cancel, the rest is what FP32 has left of them.
-  const double lost = std::ldexp(sum.magnitude * factor, -18);
+  const double lost = std::ldexp(sum.magnitude * factor, -18) + std::ldexp(sum.scale * factor, -30);
   if (std::isinf(got) && std::abs(want) + lost > largest_finite(data)) return true;
   if (std::isinf(want)) return got == want || std::abs(sum.value * factor) <= lost + 65536;
   return std::abs(got - want) <= std::ldexp(std::abs(want), -digits) + lost + 0x1p-24;
-}
-
-plan::Plan plan_of(const ScaledConfig& config, const Problem& problem, int sms) {
-  plan::Plan plan;
-  plan.backend = "emu";
-  const auto all = kernels::families();
-  plan.family = *std::find_if(all.begin(), all.end(),
-                              [](const auto* family) { return family->name == "sm90_scaled"; });
-  plan.config = kernels::sm90_scaled::launch_values(config, problem, emulated_sm90(sms));
-  return plan;
 }
 
 std::string judge_wide(const CaseData& data, const Bytes& got, const Bytes& want) {
@@ -182,7 +178,7 @@ std::string scaled_verdict(std::size_t index, std::uint64_t number) {
   const Case c = random_case(kernel.config, number);
   const CaseData data(c);
   Instance instance(data, host_device());
-  const plan::Plan plan = plan_of(kernel.config, problem(c), 1 + static_cast<int>(number % 3));
+  const plan::Plan plan = scaled_plan(index, problem(c), 1 + static_cast<int>(number % 3));
   launch::EmulatedSettings settings;
   settings.launches = c.problem.accumulate ? 1 : 1 + number / 2 % 2;
   settings.claim_tiles = number % 5 != 0;

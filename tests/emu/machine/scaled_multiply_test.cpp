@@ -110,5 +110,16 @@ TEST(Mxf4, E4m3ScaleFactorsHaveNoSign) {
   EXPECT_TRUE(std::isnan(value(0x7f)));
 }
 
+TEST(Mxf4, FourE8m0ScaleFactorsOfARowEachTakeTheirGroup) {
+  const std::uint8_t one = kOneOfFour;
+  const ScaledOperand b = packed({one, one, one, one}, {kUnit, kUnit, kUnit, kUnit + 1});
+  const auto value = [&](std::uint8_t last) {
+    return first_of(packed({one, one, one, one}, {kUnit - 1, kUnit, kUnit + 1, last}), b,
+                    ScaleType::kE8m0, 0);
+  };
+  EXPECT_EQ(value(kUnit + 2), 0.5F + 1 + 2 + 8);
+  EXPECT_TRUE(std::isnan(value(0xff)));
+}
+
 }  // namespace
 }  // namespace wgrad::emu

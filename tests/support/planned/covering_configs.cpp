@@ -74,6 +74,12 @@ Factors field_factors(const shared::sm100::Config& c) {
   return out;
 }
 
+Factors field_factors(const shared::sm100_scaled::Config& c) {
+  Factors out;
+  add_fields(c, out);
+  return out;
+}
+
 Factors emulated_factors(const Config& c) {
   Factors out = field_factors(c);
   out.emplace_back("ring slots", c.ring_slots);

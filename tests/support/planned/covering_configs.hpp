@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "wgrad/sm100/config.hpp"
+#include "wgrad/sm100_scaled/config.hpp"
 #include "wgrad/sm90/config.hpp"
 
 namespace wgrad::test {
@@ -18,6 +19,7 @@ using Factors = std::vector<std::pair<std::string, int>>;
 /// Every field that follows from no other; on SM90 the tile's width and split as one, too.
 Factors field_factors(const shared::Config& config);
 Factors field_factors(const shared::sm100::Config& config);
+Factors field_factors(const shared::sm100_scaled::Config& config);
 
 /// These, and what follows from them where it decides what the kernel's code does: the ring's
 /// slots, how the output is written, who of a cluster adds up which boxes.
