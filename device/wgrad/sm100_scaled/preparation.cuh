@@ -142,8 +142,7 @@ struct ScaledPreparation {
       }
       if (block < w.blocks) prepare_stage(next.slot, w, block);
       arch::fence_async_shared();
-      arch::warp_sync();
-      if (arch::lane_index() == 0) arch::barrier_arrive(stages.ready(at.slot));
+      arrive_together(stages.ready(at.slot));
     }
   }
 

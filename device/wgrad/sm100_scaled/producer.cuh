@@ -136,10 +136,8 @@ struct CodeCopier {
     if (in_flight <= kLeft) return;
     arch::wait_copies<kLeft>();
     arch::fence_async_shared();
-    for (; in_flight > kLeft; --in_flight, oldest.advance()) {
-      arch::warp_sync();
-      if (arch::lane_index() == 0) arch::barrier_arrive(stages.full(oldest.slot));
-    }
+    for (; in_flight > kLeft; --in_flight, oldest.advance())
+      arrive_together(stages.full(oldest.slot));
   }
   // All lanes, before they wait for `barrier`: whoever is to complete it may need the stages in
   // flight.

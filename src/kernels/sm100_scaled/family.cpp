@@ -16,7 +16,7 @@ constexpr std::array kArchitectures = {Architecture{100, "Blackwell"},
                                        Architecture{103, "Blackwell Ultra"}};
 
 bool takes(const Problem& problem) {
-  return problem.scales.has_value();
+  return problem.scales && !is_fp8_by_rows(problem);
 }
 
 plan::Plan traced(const Problem&, const plan::Plan&, const DeviceSpec&) {
