@@ -3,15 +3,18 @@
 
 Columns: experts m n tokens skew mode, microseconds of the best peer, then width, split of the
 warpgroups (p: pingpong, c: cooperative), CTAs along M and CTAs sharing tokens of each candidate
-with its microseconds, the fastest first, up to twice its time.
+with its microseconds, the fastest first, up to twice its time. '256c2*8:2048' has up to 8 parts of
+2048 tokens or more that meet in the workspace, where '256c2/1' has no such parts.
 """
 
 import json
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
-PLAN = re.compile(r"sm90 \d+x(\d+)x\d+ (p|c)\w+, \d+ stages, cluster (\d)x1, (?:(\d) CTAs sharing)?")
+PLAN = re.compile(r"sm90 \d+x(\d+)x\d+ (p|c)\w+, \d+ stages, cluster (\d)x1, "
+                  r"(?:(\d) CTAs sharing|up to (\d+) parts of (\d+))?")
 
 
 def label(plan: str) -> str:
@@ -19,11 +22,11 @@ def label(plan: str) -> str:
     found = PLAN.match(plan)
     if found is None:
         raise ValueError(f"'{plan}' is no plan of the SM 9.0 kernel")
-    width, split, cluster, shares = found.groups()
-    return f"{width}{split}{cluster}/{shares or 1}"
+    width, split, cluster, shares, parts, least = found.groups()
+    return f"{width}{split}{cluster}" + (f"*{parts}:{least}" if parts else f"/{shares or 1}")
 
 
-def line(row: dict) -> str:
+def line(row: dict[str, Any]) -> str:
     """One row of the report."""
     peers = [t for n, t in row["ms"].items() if n not in ("dense", "wgrad")]
     plans = sorted((p["ms"], label(p["plan"])) for p in row["plans"])

@@ -42,7 +42,7 @@ class Workspace : public testing::TestWithParam<Target> {
     mixed.problem.a_major = Major::kK;
     mixed.slack = 5;
     out.push_back(mixed);
-    std::erase_if(out, [this](const Case& c) { return !has_kernel(GetParam(), problem(c)); });
+    std::erase_if(out, [](const Case& c) { return !has_kernel(GetParam(), problem(c)); });
     return out;
   }
 

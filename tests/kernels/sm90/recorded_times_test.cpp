@@ -41,9 +41,9 @@ Recorded recorded(const std::string& line) {
   return r;
 }
 
-std::vector<Recorded> all_recorded() {
+std::vector<Recorded> all_recorded(const char* path = WGRAD_RECORDED_TIMES) {
   std::vector<Recorded> out;
-  std::ifstream file(WGRAD_RECORDED_TIMES);
+  std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
     if (line[0] != '#') out.push_back(recorded(line));
   }
@@ -59,6 +59,46 @@ std::string label(const shared::Config& c) {
 double loss(const Recorded& r) {
   const auto found = r.microseconds.find(label(planned(r.problem, hopper())[0].config.kernel));
   return found == r.microseconds.end() ? 2.0 : found->second / r.fastest();
+}
+
+/// Of a choice that splits in the workspace: the time of the kernel with the parts nearest to its
+/// own that were timed; 0: none within a factor of two.
+double time_of(const Recorded& r, const LaunchConfig& choice) {
+  const shared::Config& c = choice.kernel;
+  if (!c.workspace_split) {
+    const auto found = r.microseconds.find(label(c));
+    return found == r.microseconds.end() ? 0 : found->second;
+  }
+  const std::string kernel = fmt::format("{}c{}*", c.tile_n, c.cluster_m);
+  double nearest = std::log(2.0), time = 0;
+  for (const auto& [name, microseconds] : r.microseconds) {
+    if (name.rfind(kernel, 0) != 0) continue;
+    const std::size_t colon = name.find(':');
+    const double parts = std::stod(name.substr(kernel.size(), colon - kernel.size()));
+    const double least = std::stod(name.substr(colon + 1));
+    const shared::TokenSplit split = choice.token_split;
+    const double distance = std::abs(std::log(parts / split.most)) +
+                            std::abs(std::log(least / (split.least * shared::kTileK)));
+    if (distance > nearest) continue;
+    nearest = distance;
+    time = microseconds;
+  }
+  return time;
+}
+
+TEST(RecordedTimes, WithAWorkspaceTheChoiceIsNearTheFastest) {
+  constexpr double kNotTimed = 1.6;  // or slower than what the record keeps
+  std::vector<Recorded> all = all_recorded(WGRAD_RECORDED_WORKSPACE_TIMES);
+  ASSERT_GT(all.size(), 50U);
+  double logarithms = 0;
+  for (Recorded& r : all) {
+    r.problem.workspace = true;
+    const double time = time_of(r, planned(r.problem, hopper())[0].config);
+    logarithms += std::log(time == 0 ? kNotTimed : time / r.fastest());
+  }
+  const double mean = std::exp(logarithms / static_cast<double>(all.size()));
+  RecordProperty("mean", fmt::format("{:.4f}", mean));
+  EXPECT_LT(mean, 1.17);  // 1.18 where parts are never chosen
 }
 
 TEST(RecordedTimes, TheChoiceIsNearTheFastest) {
