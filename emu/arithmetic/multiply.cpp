@@ -58,7 +58,8 @@ class Product {
                                                    [](float p) { return std::isfinite(p); });
       for (std::size_t column = 0; column < n_; column += kLanes) {
         float* out = d + row * n_ + column;
-        if (!finite || !add_lanes(out, row, column)) add_one_by_one(out, row, column);
+        if (finite && (add_lanes(out, row, column) || stays_zero(out, row, column))) continue;
+        add_one_by_one(out, row, column);
       }
     }
   }
@@ -113,6 +114,22 @@ class Product {
     reinterpret(sum, bits);
     const Floats result = __builtin_convertvector(sum, Floats);
     std::memcpy(out, &result, sizeof result);
+    return true;
+  }
+
+  // Zeros all, and factors of which one is zero, as in rows past an operand's end: +0 stays.
+  [[gnu::always_inline]] inline bool stays_zero(const float* out, std::size_t row,
+                                                std::size_t column) const {
+    std::uint32_t any = 0;
+    for (std::size_t i = 0; i < kLanes; ++i) any |= std::bit_cast<std::uint32_t>(out[i]);
+    if (any != 0) return false;
+    const auto is_zero = [](float power) { return power == 0; };
+    const float* powers = a_.powers + row * kDepth;
+    if (std::all_of(powers, powers + kDepth, is_zero)) return true;
+    for (std::size_t k = 0; k < kDepth; ++k) {
+      const float* of_columns = b_.powers + k * n_ + column;
+      if (!std::all_of(of_columns, of_columns + kLanes, is_zero)) return false;
+    }
     return true;
   }
 

@@ -3,6 +3,28 @@
 #include <algorithm>
 
 namespace wgrad::emu {
+namespace {
+
+/// to[i] becomes the later of both.
+[[gnu::always_inline]] inline void raise_each(Clock* to, const Clock* by, Agent count) {
+  for (Agent i = 0; i < count; ++i) to[i] = std::max(to[i], by[i]);
+}
+
+#if defined(__x86_64__)
+[[gnu::target("avx2")]] void raise_avx2(Clock* to, const Clock* by, Agent count) {
+  raise_each(to, by, count);
+}
+#endif
+
+void raise(Clock* to, const Clock* by, Agent count) {
+#if defined(__x86_64__)
+  static const bool kAvx2 = __builtin_cpu_supports("avx2") != 0;
+  if (kAvx2) return raise_avx2(to, by, count);
+#endif
+  raise_each(to, by, count);
+}
+
+}  // namespace
 
 SnapshotRef::~SnapshotRef() {
   if (snapshot_ != nullptr && --snapshot_->references == 0) snapshot_->pool->recycle(snapshot_);
@@ -28,10 +50,8 @@ SnapshotRef ClockPool::copy(const Clock* values) {
 
 SnapshotRef ClockPool::joined(const SnapshotRef& x, const SnapshotRef& y) {
   Snapshot* snapshot = take();
-  Clock* out = snapshot->values.get();
-  const Clock* p = x.values();
-  const Clock* q = y.values();
-  for (std::uint32_t i = 0; i < agents_.count; ++i) out[i] = std::max(p[i], q[i]);
+  std::copy_n(x.values(), agents_.count, snapshot->values.get());
+  raise(snapshot->values.get(), y.values(), agents_.count);
   return SnapshotRef(snapshot);
 }
 
@@ -43,8 +63,7 @@ SnapshotRef ClockPool::with(const SnapshotRef& x, Agent agent, Clock clock) {
 }
 
 void Gate::gather(const ThreadClock& clock, Agent count) {
-  const Clock* known = clock.known.values();
-  for (Agent i = 0; i < count; ++i) gathered_[i] = std::max(gathered_[i], known[i]);
+  raise(gathered_.data(), clock.known.values(), count);
 }
 
 void Gate::step(ThreadClock& clock) {
