@@ -152,7 +152,7 @@ SM100 = [
      "    loader.template hand_over<0>();\n", 23, 40),
     ("pair: end of K-major boxes does not wait for commits", PRODUCER, "    if constexpr (kPair) pipeline.wait_all_empty(at);  //", "  //", 22, 40),
     # The frame.
-    ("lanes of the first warp for all", MAIN, "                        rows << 16,", "                        rows * 0,", 0),
+    ("lanes of the first warp for all", EPILOGUE, "                        rows << 16,", "                        rows * 0,", 0),
     ("tensor memory kept", MAIN, "    arch::tensor_memory_free<kCtas>(memory, kColumns);\n", "", 0),
     ("tensor memory freed while it is read", MAIN, "    arch::cta_sync();\n", "", 0),
     ("half the columns", MAIN, "arch::tensor_memory_alloc<kCtas>(slot, kColumns);", "arch::tensor_memory_alloc<kCtas>(slot, kColumns / 2);", 0),
