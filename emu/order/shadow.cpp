@@ -25,6 +25,20 @@ const char* verb(OpKind kind) {
   return "operation";
 }
 
+// What a thread of another CTA wrote, an asynchronous operation reads once it is released at the
+// cluster's scope; a fence and a release at CTA scope say no more than that a stage is handed back.
+void check_released(const History& history, const Access& earlier, const Access& access,
+                    const ClockView& view, std::uint32_t granule) {
+  const bool crosses = (earlier.who & kAsync) == 0 && (access.who & kAsync) != 0;
+  if (!crosses || (earlier.mask & access.mask) == 0) return;
+  if (history.seen(earlier.who, earlier.clock, history.rank_of(access), view)) return;
+  throw ShadowError(FaultKind::kRace,
+                    fmt::format("written by {}, read by {}, and nothing orders the two at the "
+                                "cluster's scope",
+                                history.describe(earlier), history.describe(access)),
+                    granule);
+}
+
 }  // namespace
 
 bool History::complete_for(const OpRecord& op, const ClockView& view) const {
@@ -166,8 +180,12 @@ void Shadow::read(const Access& access, const ClockView& view, std::uint32_t ind
           fmt::format("read by {}, written by nobody", history_->describe(access)), index);
   }
   check_after_write(g.write, access, view, index, "read");
+  check_released(*history_, g.write, access, view, index);
   if (g.spilled) {
-    for (const Access& w : spills_[index].writes) check_after_write(w, access, view, index, "read");
+    for (const Access& w : spills_[index].writes) {
+      check_after_write(w, access, view, index, "read");
+      check_released(*history_, w, access, view, index);
+    }
   }
   remember_read(access, view, index);
 }

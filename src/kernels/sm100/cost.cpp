@@ -14,7 +14,10 @@ namespace {
 /// Clocks of one token of a tile.
 struct TokenClocks {
   double multiply = 0;
+  double in_shared = 0;
   double feed = 0;
+
+  double longest() const { return std::max({multiply, in_shared, feed}); }
 };
 
 double feed(shared::OperandLayout layout, double bytes) {
@@ -26,10 +29,11 @@ TokenClocks token_clocks(const Config& c, double width) {
   // Of a pair each CTA holds half of B.
   const double b = c.cluster_m == 2 ? c.tile_n / 2.0 : width;
   const double columns = c.cluster_m == 2 ? c.tile_n : width;
-  const double read = (rows + b) * bytes;
-  const double prepared = shared::moves_rows(c) ? read / kPreparedBytes : 0;
-  const double multiply = std::max(2 * rows * columns / kFlops, read / kSharedBytes);
-  return {std::max(multiply, prepared), feed(c.a, rows * bytes) + feed(c.b, b_columns(c) * bytes)};
+  // Written by copies and read by products; K-major rows that move are read and written once more.
+  const double passes = shared::moves_rows(c) ? 4 : 2;
+  const double in_shared = passes * (rows + b) * bytes / kSharedBytes;
+  return {2 * rows * columns / kFlops, in_shared,
+          feed(c.a, rows * bytes) + feed(c.b, b_columns(c) * bytes)};
 }
 
 double epilogue_clocks(const Config& c) {
@@ -41,7 +45,7 @@ double epilogue_clocks(const Config& c) {
 double tile_clocks(const Config& c, double width, double tokens) {
   const TokenClocks token = token_clocks(c, width);
   const double k = tokens > 0 ? tokens + c.tile_k / 2.0 : 0;
-  return kTileClocks + std::max(k * std::max(token.multiply, token.feed), epilogue_clocks(c));
+  return kTileClocks + std::max(k * token.longest(), epilogue_clocks(c));
 }
 
 /// Inputs once, outputs once, or twice where they are added to.
@@ -72,8 +76,9 @@ double compute_seconds(const TileModel& tile, const Problem& p) {
 std::string_view bound_of(const Config& c, const Problem& p) {
   const TokenClocks token = token_clocks(c, c.tile_n);
   const double tokens = static_cast<double>(p.tokens) / static_cast<double>(p.experts);
-  if (epilogue_clocks(c) > tokens * std::max(token.multiply, token.feed)) return "epilogue";
-  return token.feed > token.multiply ? "operand feed" : "tensor cores";
+  if (epilogue_clocks(c) > tokens * token.longest()) return "epilogue";
+  if (token.feed == token.longest()) return "operand feed";
+  return token.multiply >= token.in_shared ? "tensor cores" : "shared memory";
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace wgrad::kernels::sm100 {
 // Of one multiprocessor a clock, except where stated (docs/blackwell.md names the sources).
 inline constexpr double kClock = 1.85e9;     // Hz: seen on B200 and B300 under load
 inline constexpr double kFlops = 8192;       // dense 16-bit tensor core, 128 rows
-inline constexpr double kSharedBytes = 128;  // read by the tensor core
+inline constexpr double kSharedBytes = 128;  // of shared memory, whoever reads or writes
 inline constexpr double kMemoryBytesPerSecond =
     7.7e12;  // data sheet; what a kernel reaches is not known
 // Assumed: what Hopper's copy engine and stores reached.
