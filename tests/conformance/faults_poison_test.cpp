@@ -95,33 +95,42 @@ TEST_P(FieldFaults, F023_PadRowsInsideAGroupAreTokens) {
 }
 
 /// What the tokens next to the middle expert of three hold, in all rows of one operand or of both.
+/// Every FP4 number is finite: there it is the scale factors of their blocks.
 struct Neighbours {
-  double value;
+  Poison poison;
   bool in_a;
   bool in_b;
 };
 
-void put_beside_the_middle(LogicalData& data, const Neighbours& n) {
-  for (const std::int64_t t : {data.a.begins[1] - 1, data.a.begins[2]}) {
-    for (std::int64_t row = 0; n.in_a && row < data.a.rows; ++row) data.a.set(row, t, n.value);
-    for (std::int64_t row = 0; n.in_b && row < data.b.rows; ++row) data.b.set(row, t, n.value);
+void put_beside_the_middle(LogicalOperand& o, Poison poison) {
+  for (std::int64_t row = 0; row < o.rows; ++row) {
+    if (o.dtype == DType::kE2m1) {
+      const std::uint8_t code = o.scale_dtype == DType::kE8m0 ? 0xFF : 0x7F;  // NaN
+      o.scale_code(row, o.first_cols[1] - 1) = o.scale_code(row, o.first_cols[2]) = code;
+      continue;
+    }
+    const auto code = static_cast<std::uint16_t>(poison_code(o.dtype, poison));
+    o.code(row, o.begins[1] - 1) = o.code(row, o.begins[2]) = code;
   }
 }
 
 /// In every major and order: a token read too many shows even where the other operand's is zero.
 TEST_P(FieldFaults, NothingOfTheNeighboursReachesAnExpert) {
-  for (const char* format : {"bf16", "fp16"}) {
-    if (!runs(format)) continue;
-    for (const Case& clean : variants(format, 40, 24, {13, 30, 21})) {
+  for (const NamedFormat& format : formats()) {
+    if (!runs(format.name)) continue;
+    for (const Case& clean : variants(format.name, 40, 24, {13, 30, 21})) {
       if (!computes(clean)) continue;
       const Result want = run(clean);
-      for (const Neighbours& n : {Neighbours{kNan, true, false},
-                                  {kNan, false, true},
-                                  {kInf, true, false},
-                                  {kInf, false, true},
-                                  {kInf, true, true}}) {
+      for (const Neighbours& n : {Neighbours{Poison::kNan, true, false},
+                                  {Poison::kNan, false, true},
+                                  {Poison::kInfinity, true, false},
+                                  {Poison::kInfinity, false, true},
+                                  {Poison::kInfinity, true, true}}) {
         Case poisoned = clean;
-        poisoned.adjust = [n](LogicalData& data) { put_beside_the_middle(data, n); };
+        poisoned.adjust = [n](LogicalData& data) {
+          if (n.in_a) put_beside_the_middle(data.a, n.poison);
+          if (n.in_b) put_beside_the_middle(data.b, n.poison);
+        };
         const Result got = run(poisoned);
         ASSERT_FALSE(std::isfinite(got.value(0, 0, 0))) << "the neighbours have it";
         ASSERT_FALSE(std::isfinite(got.value(2, 0, 0)));
