@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import _core, cache
-from ._parameters import TABLE, Use
+from ._parameters import ORDERS, TABLE, Use
 from ._refusals import refusal
 
 
@@ -22,11 +22,11 @@ class OptionsRefused(Exception):
 
 
 class Function:
-    """One function's parameters, by the core's names. `order`: as its signature has them, "*" being
-    where keywords begin."""
+    """One function's parameters, by the core's names: a column of the table. `order`: as its
+    signature has them, "*" being where keywords begin."""
 
-    def __init__(self, column: str, order: str) -> None:
-        self.order = tuple(order.split())
+    def __init__(self, column: str) -> None:
+        self.order = tuple(ORDERS[column].split())
         self.uses: dict[str, Use] = {
             row.field: use for row in TABLE if (use := getattr(row, column)) is not None
         }
@@ -108,23 +108,6 @@ def _is_constant(value: Any) -> bool:
     return any(base.__name__ == "dtype" for base in type(value).__mro__)  # numpy's and torch's
 
 
-NATURAL = Function(
-    "natural",
-    "a b offsets wgrad accumulate * wgrad_dtype sfa sfb global_scale_a global_scale_b sf_vec_size "
-    "compact_scales fast_accumulation input_order acc_dtype mma_tiler_mn cluster_shape_mn backend "
-    "validate_device_data sm_limit allow_unverified stream workspace",
-)
-WRAPPER = Function(
-    "call",
-    "a b sfa sfb offsets output_mode wgrad wgrad_ptrs global_scale_a global_scale_b acc_dtype "
-    "wgrad_dtype mma_tiler_mn cluster_shape_mn sf_vec_size sf_fp8_dtype_override accumulate "
-    "input_order stream * workspace compact_scales backend validate_device_data sm_limit "
-    "allow_unverified tensor_layouts",
-)
-OPERATOR = Function(
-    "sample",
-    "a b sfa sfb offsets wgrad wgrad_expert num_experts wgrad_shape wgrad_dtype global_scale_a "
-    "global_scale_b acc_dtype mma_tiler_mn cluster_shape_mn sf_vec_size sf_fp8_dtype_override "
-    "accumulate input_order * compact_scales backend validate_device_data sm_limit "
-    "allow_unverified tensor_layouts",
-)
+NATURAL = Function("natural")
+WRAPPER = Function("call")
+OPERATOR = Function("sample")

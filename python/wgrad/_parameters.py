@@ -380,3 +380,25 @@ TABLE = (
         ),
     ),
 )
+
+#: Of each column, in its signature's order; keywords begin at "*".
+ORDERS = {
+    "natural": (
+        "a b offsets wgrad accumulate * wgrad_dtype sfa sfb global_scale_a global_scale_b "
+        "sf_vec_size compact_scales fast_accumulation input_order acc_dtype mma_tiler_mn "
+        "cluster_shape_mn backend validate_device_data sm_limit allow_unverified stream "
+        "workspace"
+    ),
+    "call": (
+        "a b sfa sfb offsets output_mode wgrad wgrad_ptrs global_scale_a global_scale_b "
+        "acc_dtype wgrad_dtype mma_tiler_mn cluster_shape_mn sf_vec_size "
+        "sf_fp8_dtype_override accumulate input_order stream * workspace compact_scales "
+        "backend validate_device_data sm_limit allow_unverified tensor_layouts"
+    ),
+    "sample": (
+        "a b sfa sfb offsets wgrad wgrad_expert num_experts wgrad_shape wgrad_dtype "
+        "global_scale_a global_scale_b acc_dtype mma_tiler_mn cluster_shape_mn sf_vec_size "
+        "sf_fp8_dtype_override accumulate input_order * compact_scales backend "
+        "validate_device_data sm_limit allow_unverified tensor_layouts"
+    ),
+}
