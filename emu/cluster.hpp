@@ -200,6 +200,9 @@ struct WgmmaOp {
   std::uint32_t n = 0;
   bool keep = false;
   bool fp16 = false;
+  bool fp8 = false;  // e4m3, or e5m2
+  bool a_e5m2 = false;
+  bool b_e5m2 = false;
   bool a_mn_major = false;
   bool b_mn_major = false;
   std::unique_ptr<std::array<Words, kWarpgroupThreads>> fragments;

@@ -1,6 +1,6 @@
 // One element's sum, as tensor cores add: every term is cut, towards zero, to so many binary places
 // below the largest exponent; the cut terms are added exactly; the sum is cut, towards zero, to
-// FP32, subnormals included (emu/README.md).
+// FP32, or to fewer places of it, subnormals included (emu/README.md).
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ class FusedSum {
   static constexpr std::uint32_t kNan = 0x7fffffff;
 
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): terms are written before they count
-  explicit FusedSum(int places) : places_(places) {}
+  explicit FusedSum(int places, int kept = kFloatPlaces) : places_(places), kept_(kept) {}
 
   /// An exact term; a zero has no exponent.
   void add(double value, int exponent) {
@@ -59,20 +59,23 @@ class FusedSum {
   static std::uint32_t sign(bool negative) { return negative ? 0x80000000 : 0; }
 
   // integer * 2^exponent as FP32, towards zero.
-  static std::uint32_t cut(double integer, int exponent) {
+  std::uint32_t cut(double integer, int exponent) const {
     if (integer == 0) return 0;
     const double magnitude = std::abs(integer);
     const int leading = std::ilogb(magnitude) + exponent;
     if (leading > 127) return sign(integer < 0) | kInfinity;
     const int last = std::max(leading, kLeastExponent) - kFloatPlaces;  // place of the last bit
+    const int dropped = kFloatPlaces - kept_;
     const auto significand =
-        static_cast<std::uint32_t>(std::trunc(std::ldexp(magnitude, exponent - last)));
+        static_cast<std::uint32_t>(std::trunc(std::ldexp(magnitude, exponent - last - dropped)))
+        << dropped;
     const auto biased = static_cast<std::uint32_t>(std::max(leading, kLeastExponent) + 127);
     // The leading bit of a normal significand adds 1 to the exponent's field.
     return sign(integer < 0) | (((biased - 1) << kFloatPlaces) + significand);
   }
 
   int places_;
+  int kept_;  // of the result's significand
   int largest_ = -100'000;
   std::array<Term, 33> terms_;
   std::size_t count_ = 0;

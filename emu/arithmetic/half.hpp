@@ -38,6 +38,20 @@ inline std::uint16_t float_to_fp16(float x) {
   return static_cast<std::uint16_t>(sign | (((size + 0xfff + (size >> 13 & 1)) >> 13) - 0x1c000));
 }
 
+/// e4m3 (fn) or e5m2.
+inline float fp8_to_float(std::uint8_t x, bool e5m2) {
+  const unsigned places = e5m2 ? 2 : 3, bias = e5m2 ? 15 : 7;
+  const std::uint32_t sign = std::uint32_t{x & 0x80u} << 24, magnitude = x & 0x7fu;
+  const std::uint32_t exponent = magnitude >> places, fraction = magnitude & ((1u << places) - 1);
+  if (e5m2 ? magnitude >= 0x7c : magnitude == 0x7f)
+    return std::bit_cast<float>(sign | 0x7f800000 | (e5m2 ? fraction : 1u) << 21);
+  if (exponent != 0)
+    return std::bit_cast<float>(sign | (exponent + 127 - bias) << 23 | fraction << (23 - places));
+  const float unit = std::bit_cast<float>((128 - bias - places) << 23);
+  const float small = static_cast<float>(fraction) * unit;
+  return sign != 0 ? -small : small;
+}
+
 /// With `mantissa` bits and exponents of this bias; `most`: the code that larger numbers become.
 inline std::uint8_t float_to_fp8(float x, unsigned mantissa, unsigned bias, std::uint32_t most) {
   const auto bits = std::bit_cast<std::uint32_t>(x);

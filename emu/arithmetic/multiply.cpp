@@ -12,8 +12,14 @@
 namespace wgrad::emu {
 namespace {
 
-constexpr int kPlaces = 25;  // kept below the largest exponent
+/// Binary places that are kept.
+struct Places {
+  int below_largest;  ///< of a term, below the largest exponent
+  int of_result;      ///< of the sum, after its leading bit
+};
 constexpr int kFloatPlaces = FusedSum::kFloatPlaces;
+constexpr Places kHalfPlaces = {25, kFloatPlaces};
+constexpr Places kFp8Places = {13, 13};
 constexpr std::uint32_t kExponentBits = 0x7f800000;
 
 int exponent_of(float power) {
@@ -42,7 +48,7 @@ template <typename To, typename From>
 }
 
 /// One multiplication of depth kDepth.
-template <std::size_t kDepth>
+template <std::size_t kDepth, Places kKept = kHalfPlaces>
 class Product {
  public:
   Product(const MultiplyExtents& extents, const Factors& a, const Factors& b)
@@ -65,6 +71,7 @@ class Product {
   }
 
  private:
+  static constexpr int kPlaces = kKept.below_largest;
   static constexpr std::size_t kTermsInside = 8;  // of a sum in 32 bits
   static constexpr std::size_t kParts = kDepth / kTermsInside;
 
@@ -90,7 +97,7 @@ class Product {
       inside = inside && largest[i] >= kLow && largest[i] <= kHigh;
     }
     if (!inside) return false;
-    // 2^(25 - e) of each lane. Parts of the sum stay below 2^31.
+    // 2^(places - e) of each lane. Parts of the sum stay below 2^31.
     Bits scale_bits;
     Floats scale;
     reinterpret(scale_bits, largest);
@@ -110,7 +117,7 @@ class Product {
     sum *= __builtin_convertvector(largest, Doubles) * (1.0 / (1 << kPlaces));
     Longs bits;
     reinterpret(bits, sum);
-    bits &= ~((std::int64_t{1} << (52 - kFloatPlaces)) - 1);  // towards zero
+    bits &= ~((std::int64_t{1} << (52 - kKept.of_result)) - 1);  // towards zero
     reinterpret(sum, bits);
     const Floats result = __builtin_convertvector(sum, Floats);
     std::memcpy(out, &result, sizeof result);
@@ -135,7 +142,7 @@ class Product {
 
   [[gnu::noinline]] void add_one_by_one(float* out, std::size_t row, std::size_t column) const {
     for (std::size_t j = column; j < column + kLanes; ++j, ++out) {
-      FusedSum sum(kPlaces);
+      FusedSum sum(kPlaces, kKept.of_result);
       for (std::size_t k = 0; k < kDepth; ++k) {
         const std::size_t i = row * kDepth + k;
         sum.add(double{a_.values[i]} * double{b_.values[k * n_ + j]},
@@ -153,19 +160,19 @@ class Product {
   bool finite_b_ = true;
 };
 
-template <std::size_t kDepth>
-void add_plain(const Product<kDepth>& product, float* d) {
+template <typename Of>
+void add_plain(const Of& product, float* d) {
   product.add_to(d);
 }
 #if defined(__x86_64__)
-template <std::size_t kDepth>
-[[gnu::target("avx2")]] void add_avx2(const Product<kDepth>& product, float* d) {
+template <typename Of>
+[[gnu::target("avx2")]] void add_avx2(const Of& product, float* d) {
   product.add_to(d);
 }
 #endif
 
-template <std::size_t kDepth>
-void add(const Product<kDepth>& product, float* d) {
+template <typename Of>
+void add(const Of& product, float* d) {
 #if defined(__x86_64__)
   static const bool kAvx2 = __builtin_cpu_supports("avx2") != 0;
   if (kAvx2) return add_avx2(product, d);
@@ -182,6 +189,16 @@ float power_of(float x, float least) {
 
 void multiply(float* d, const MultiplyExtents& extents, const Factors& a, const Factors& b) {
   extents.depth == 16 ? add(Product<16>(extents, a, b), d) : add(Product<32>(extents, a, b), d);
+}
+
+void multiply_fp8(float* d, std::uint32_t rows, std::uint32_t n, const float* a, float least_a,
+                  const float* b, float least_b) {
+  thread_local std::vector<float> powers;
+  powers.resize((rows + n) * kFp8Depth);
+  float* powers_b = std::transform(a, a + rows * kFp8Depth, powers.data(),
+                                   [&](float x) { return power_of(x, least_a); });
+  std::transform(b, b + n * kFp8Depth, powers_b, [&](float x) { return power_of(x, least_b); });
+  add(Product<kFp8Depth, kFp8Places>({rows, n, kFp8Depth}, {a, powers.data()}, {b, powers_b}), d);
 }
 
 void multiply(float* d, const float* a, const float* b, std::uint32_t rows, std::uint32_t n,

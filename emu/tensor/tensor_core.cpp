@@ -137,6 +137,24 @@ void arm(Thread& thread, Warpgroup& wg, WgmmaOp& op) {
                            wg.cta->rank * per_cta + wg.first_thread / kWarpgroupThreads);
 }
 
+/// FP8: 16 elements along K.
+void decode_fp8_chunk(const std::uint8_t* bytes, bool e5m2, float* out, std::uint32_t step) {
+  for (std::uint32_t i = 0; i < 16; ++i) out[i * step] = fp8_to_float(bytes[i], e5m2);
+}
+
+/// K-major: a row's 32 bytes are two chunks, which for_each_chunk() counts as 16-bit elements.
+void read_fp8(const WgmmaOp& op, const Cta& cta, float* a, float* b) {
+  const auto at = [&](std::uint32_t address) { return &cta.bytes[address - cta.base]; };
+  for_each_chunk(MatrixDescriptor::decode(op.a, false), kWgmmaRows,
+                 [&](std::uint32_t m, std::uint32_t k, std::uint32_t address) {
+                   decode_fp8_chunk(at(address), op.a_e5m2, a + m * kFp8Depth + 2 * k, 1);
+                 });
+  for_each_chunk(MatrixDescriptor::decode(op.b, false), op.n,
+                 [&](std::uint32_t n, std::uint32_t k, std::uint32_t address) {
+                   decode_fp8_chunk(at(address), op.b_e5m2, b + 2 * k * op.n + n, op.n);
+                 });
+}
+
 void decode_chunk(const std::uint8_t* bytes, bool fp16, float* out, std::uint32_t step) {
   std::uint16_t raw[8];
   std::memcpy(raw, bytes, sizeof raw);
@@ -174,26 +192,46 @@ void read_b(const WgmmaOp& op, const Cta& cta, float* b) {
   });
 }
 
-WgmmaOp make_op(Thread& thread, std::uint32_t n, std::uint64_t a, bool from_registers,
-                std::uint64_t b, bool keep, bool fp16, bool a_mn_major, bool b_mn_major) {
-  if (n % 8 != 0 || n < 8 || n > kWgmmaColumns) {
-    throw FaultError(FaultKind::kIllegal, fmt::format("wgmma with N = {}", n));
+/// What an instruction says; the rest of an operation comes as it is issued.
+void note(Thread& thread, WgmmaOp& op, bool from_registers) {
+  if (op.n % 8 != 0 || op.n < 8 || op.n > kWgmmaColumns) {
+    throw FaultError(FaultKind::kIllegal, fmt::format("wgmma with N = {}", op.n));
   }
-  WgmmaOp op;
-  op.a = a;
-  op.b = b;
-  op.n = n;
-  op.keep = keep;
-  op.fp16 = fp16;
-  op.a_mn_major = a_mn_major;
-  op.b_mn_major = b_mn_major;
   if (from_registers) op.fragments = std::make_unique<std::array<Words, kWarpgroupThreads>>();
   op.group = thread.wgmma_groups + 1;
   auto& ops = thread.cluster->history().ops;
   op.record = static_cast<std::uint32_t>(ops.size());
   const Agent first = thread.cluster->warp_agent(*thread.cta, thread.warp() / 4 * 4);
   ops.push_back({OpKind::kWgmma, 4, first, op.group, 0, thread.cta->block, thread.index});
-  return op;
+}
+
+bool same_instruction(const WgmmaOp& x, const WgmmaOp& y) {
+  return x.a == y.a && x.b == y.b && x.n == y.n && x.keep == y.keep && x.fp16 == y.fp16 &&
+         x.fp8 == y.fp8 && x.a_e5m2 == y.a_e5m2 && x.b_e5m2 == y.b_e5m2 &&
+         x.a_mn_major == y.a_mn_major && x.b_mn_major == y.b_mn_major;
+}
+
+/// `said`: the instruction, in the words of an operation.
+void issue(float* accumulators, WgmmaOp said, const std::uint32_t* fragments) {
+  Thread& thread = me();
+  thread.cluster->checkpoint(thread);
+  Warpgroup& wg = warpgroup_of(thread);
+  const std::uint32_t position = thread.wgmmas++ - wg.executed;
+  const bool first = position == wg.ops.size();
+  if (first) {
+    note(thread, said, fragments != nullptr);
+    wg.ops.push_back(std::move(said));
+  }
+  WgmmaOp& op = wg.ops[position];
+  const bool same = first || (same_instruction(op, said) && op.group == thread.wgmma_groups + 1 &&
+                              (op.fragments != nullptr) == (fragments != nullptr));
+  if (!same)
+    throw FaultError(FaultKind::kIllegal, "wgmma differs between the threads of a warpgroup");
+  hold(thread, wg, op, accumulators, first);
+  const std::uint32_t t = thread.index % kWarpgroupThreads;
+  if (fragments != nullptr) std::copy_n(fragments, 4, (*op.fragments)[t].word.begin());
+  if (thread.lane() == 0) op.known[t / kWarpThreads] = thread.clock.known;
+  if (++op.arrived == kWarpgroupThreads) arm(thread, wg, op);
 }
 
 }  // namespace
@@ -208,27 +246,28 @@ void wgmma_fence() {
 
 void wgmma(float* accumulators, std::uint32_t n, std::uint64_t a, const std::uint32_t* fragments,
            std::uint64_t b, bool keep, bool fp16, bool a_mn_major, bool b_mn_major) {
-  Thread& thread = me();
-  thread.cluster->checkpoint(thread);
-  Warpgroup& wg = warpgroup_of(thread);
-  const std::uint32_t position = thread.wgmmas++ - wg.executed;
-  const bool first = position == wg.ops.size();
-  if (first) {
-    wg.ops.push_back(
-        make_op(thread, n, a, fragments != nullptr, b, keep, fp16, a_mn_major, b_mn_major));
-  }
-  WgmmaOp& op = wg.ops[position];
-  const bool same = op.a == a && op.b == b && op.n == n && op.keep == keep && op.fp16 == fp16 &&
-                    op.a_mn_major == a_mn_major && op.b_mn_major == b_mn_major &&
-                    op.group == thread.wgmma_groups + 1 &&
-                    (op.fragments != nullptr) == (fragments != nullptr);
-  if (!same)
-    throw FaultError(FaultKind::kIllegal, "wgmma differs between the threads of a warpgroup");
-  hold(thread, wg, op, accumulators, first);
-  const std::uint32_t t = thread.index % kWarpgroupThreads;
-  if (fragments != nullptr) std::copy_n(fragments, 4, (*op.fragments)[t].word.begin());
-  if (thread.lane() == 0) op.known[t / kWarpThreads] = thread.clock.known;
-  if (++op.arrived == kWarpgroupThreads) arm(thread, wg, op);
+  WgmmaOp said;
+  said.a = a;
+  said.b = b;
+  said.n = n;
+  said.keep = keep;
+  said.fp16 = fp16;
+  said.a_mn_major = a_mn_major;
+  said.b_mn_major = b_mn_major;
+  issue(accumulators, std::move(said), fragments);
+}
+
+void wgmma_fp8(float* accumulators, std::uint32_t n, std::uint64_t a, std::uint64_t b, bool keep,
+               bool a_e5m2, bool b_e5m2) {
+  WgmmaOp said;
+  said.a = a;
+  said.b = b;
+  said.n = n;
+  said.keep = keep;
+  said.fp8 = true;
+  said.a_e5m2 = a_e5m2;
+  said.b_e5m2 = b_e5m2;
+  issue(accumulators, std::move(said), nullptr);
 }
 
 void wgmma_commit() {
@@ -258,16 +297,22 @@ void wgmma_wait(std::uint32_t pending) {
 }
 
 void execute_wgmma(Warpgroup& wg) {
-  thread_local float a[kWgmmaRows * kWgmmaDepth];
-  thread_local float b[kWgmmaDepth * kWgmmaColumns];
+  thread_local float a[kWgmmaRows * kFp8Depth];
+  thread_local float b[kFp8Depth * kWgmmaColumns];
   WgmmaOp op = std::move(wg.ops.front());
   wg.ops.pop_front();
   ++wg.executed;
   AccumulatorTile& tile = wg.tiles[op.tile];
   if (!op.keep) std::fill_n(tile.values.begin(), kWgmmaRows * tile.n, 0.0f);
-  read_a(op, *wg.cta, a);
-  read_b(op, *wg.cta, b);
-  multiply(tile.values.data(), a, b, kWgmmaRows, op.n, op.fp16);
+  if (op.fp8) {
+    const auto least = [](bool e5m2) { return e5m2 ? 0x1p-14F : 0x1p-6F; };
+    read_fp8(op, *wg.cta, a, b);
+    multiply_fp8(tile.values.data(), kWgmmaRows, op.n, a, least(op.a_e5m2), b, least(op.b_e5m2));
+  } else {
+    read_a(op, *wg.cta, a);
+    read_b(op, *wg.cta, b);
+    multiply(tile.values.data(), a, b, kWgmmaRows, op.n, op.fp16);
+  }
   wg.cta->cluster->wake_all(wg.waiting);
 }
 

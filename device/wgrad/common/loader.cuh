@@ -18,15 +18,15 @@ WGRAD_DEVICE void copy_ragged(u32 tile, u64 operand, const RaggedBlock& block, L
                               i32 row, i32 k) {
   constexpr u32 kRowsAtOnce = kWarpgroupThreads / 8;
   constexpr u32 kBytes = kBits / 8;
-  static_assert(kBytes * kTokenAlignment == 16, "a unit of another number of tokens");
+  constexpr i32 kUnit = unit_tokens(kBits);
   const u32 chunk = u32(thread) % 8;
-  const i32 token = k + i32(chunk) * kTokenAlignment;
+  const i32 token = k + i32(chunk) * kUnit;
 #pragma unroll 1  // the copies wait for nothing, and 56 registers hold no more
   for (u32 r = u32(thread) / 8; r < kRows; r += kRowsAtOnce) {
     const u64 start = block.row_start(row + i32(r));
-    const i32 lead = i32(start % u64{kTokenAlignment});
+    const i32 lead = i32(start % u64(kUnit));
     const i32 left = row + i32(r) < block.extent ? block.length - token + lead : 0;
-    const u32 count = u32(min_of(max_of(left, 0), kTokenAlignment));
+    const u32 count = u32(min_of(max_of(left, 0), kUnit));
     const u64 unit = count > 0 ? operand + (start - u64(lead) + u64(token)) * u64{kBytes} : operand;
     arch::copy_async(swizzled(tile, r, chunk), unit, count * kBytes);
   }

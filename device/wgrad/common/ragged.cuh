@@ -19,20 +19,22 @@ struct RaggedBlock {
 
   WGRAD_DEVICE u64 row_start(i32 row) const { return first + u64(row) * u64(length); }
   // Every row starts on 16 bytes.
-  WGRAD_DEVICE bool is_aligned() const {
-    return first % kTokenAlignment == 0 && length % kTokenAlignment == 0;
+  WGRAD_DEVICE bool is_aligned(i32 unit) const {
+    return first % u32(unit) == 0 && length % unit == 0;
   }
 };
 
-// Units of 64 tokens in which every row of the block ends, wherever it starts.
+// Stages in which every row of the block ends, wherever it starts.
 template <KernelConfig auto kConfig>
 WGRAD_DEVICE i32 ragged_blocks(i32 m, i32 n, TokenRange tokens) {
+  constexpr i32 kUnit = unit_tokens(bits_of(kConfig.input));
+  constexpr u32 kRow = u32(row_tokens(bits_of(kConfig.input)));
   if (tokens.end == tokens.begin) return 0;
   const bool aligned =
-      (kConfig.a != OperandLayout::kKMajorRagged || RaggedBlock(m, tokens).is_aligned()) &&
-      (kConfig.b != OperandLayout::kKMajorRagged || RaggedBlock(n, tokens).is_aligned());
-  const u32 last = u32(tokens.end - tokens.begin) - 1 + (aligned ? 0u : u32{kTokenAlignment} - 1);
-  return i32(last / u32{kTileK}) + 1;
+      (kConfig.a != OperandLayout::kKMajorRagged || RaggedBlock(m, tokens).is_aligned(kUnit)) &&
+      (kConfig.b != OperandLayout::kKMajorRagged || RaggedBlock(n, tokens).is_aligned(kUnit));
+  const u32 last = u32(tokens.end - tokens.begin) - 1 + (aligned ? 0u : u32(kUnit) - 1);
+  return i32(last / kRow) + 1;
 }
 
 }  // namespace wgrad::device

@@ -74,24 +74,25 @@ WGRAD_DEVICE bool is_storable(u64 address) {
   return address != 0 && address % 16 == 0;
 }
 
+template <KernelConfig auto kConfig>
 WGRAD_DEVICE i32 token_alignment(const KernelParams& p) {
-  return max_of(p.token_alignment, kTokenAlignment);
+  return max_of(p.token_alignment, unit_tokens(bits_of(kConfig.input)));
 }
 
 // Token that the first box of a K-major operand starts with, <= tokens.begin.
 template <KernelConfig auto kConfig>
 WGRAD_DEVICE i32 first_token(const KernelParams& p, const Work& w) {
-  return shared::first_token(kConfig, w.tokens, token_alignment(p));
+  return shared::first_token(kConfig, w.tokens, token_alignment<kConfig>(p));
 }
 template <KernelConfig auto kConfig>
 WGRAD_DEVICE u32 token_shift(const KernelParams& p, const Work& w) {
-  return u32(shared::token_shift(kConfig, w.tokens, token_alignment(p)));
+  return u32(shared::token_shift(kConfig, w.tokens, token_alignment<kConfig>(p)));
 }
 
 template <KernelConfig auto kConfig>
 WGRAD_DEVICE i32 block_count(const KernelParams& p, TokenRange tokens) {
   if constexpr (uses_loader(kConfig)) return ragged_blocks<kConfig>(p.m, p.n, tokens);
-  return k_blocks(kConfig, tokens, token_alignment(p));
+  return k_blocks(kConfig, tokens, token_alignment<kConfig>(p));
 }
 
 // Rows of B in a stage of this CTA; of a pair each has half.

@@ -5,7 +5,7 @@
 
 namespace wgrad::shared {
 
-enum class InputType : u8 { kBf16, kFp16 };
+enum class InputType : u8 { kBf16, kFp16, kFp8 };  // kFp8: of one family, which says more
 enum class OutputType : u8 { kBf16, kFp16, kFp32 };
 enum class OutputMode : u8 { kDense, kDiscrete };
 
@@ -26,6 +26,8 @@ constexpr const char* name_of(InputType type) {
       return "InputType::kBf16";
     case InputType::kFp16:
       return "InputType::kFp16";
+    case InputType::kFp8:
+      return "InputType::kFp8";
   }
   return nullptr;
 }
@@ -71,9 +73,21 @@ inline constexpr i32 kWarpgroupThreads = 128;
 inline constexpr u32 kWarpgroupWarps = kWarpgroupThreads / 32;
 
 // Of an operand's elements in memory.
-constexpr i32 bits_of(InputType) {
-  return 16;
+constexpr i32 bits_of(InputType type) {
+  return type == InputType::kFp8 ? 8 : 16;
 }
+// Tokens of a K-major row that take up 128 bytes in shared memory, 16 bytes, and one MMA.
+constexpr i32 row_tokens(i32 bits) {
+  return kSwizzleBytes * 8 / bits;
+}
+constexpr i32 unit_tokens(i32 bits) {
+  return 128 / bits;
+}
+constexpr i32 window_tokens(i32 bits) {
+  return 256 / bits;
+}
+static_assert(row_tokens(16) == kTileK && unit_tokens(16) == kTokenAlignment &&
+              window_tokens(16) == kWindowTokens);
 constexpr i32 bytes_of(i32 elements, i32 bits) {
   return elements * bits / 8;
 }

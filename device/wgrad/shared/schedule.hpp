@@ -122,28 +122,30 @@ template <TileConfig C>
 constexpr i32 first_token(const C& c, TokenRange r, i32 alignment) {
   return aligns_first_token(c) ? r.begin - r.begin % alignment : r.begin;
 }
-// Tokens from there to the first window of 16, which count from begin (common/align.cuh).
+// Tokens from there to the first window, which count from begin (common/align.cuh).
 template <TileConfig C>
 constexpr i32 token_shift(const C& c, TokenRange r, i32 alignment) {
-  return (r.begin - first_token(c, r, alignment)) % kWindowTokens;
+  return (r.begin - first_token(c, r, alignment)) % window_tokens(bits_of(c.input));
 }
 template <TileConfig C>
 constexpr i32 k_blocks(const C& c, TokenRange r, i32 alignment) {
   return r.end == r.begin ? 0 : (r.end - first_token(c, r, alignment) - 1) / c.tile_k + 1;
 }
 
-// A K-major box must start at a multiple of 8 tokens. It loads twice as fast when its rows start at
-// 128-byte lines, which a start at a multiple of 64 tokens gives where the operand's own rows do.
-constexpr i32 k_major_alignment(u64 address, i64 ld) {
-  return address % kSwizzleBytes == 0 && ld % kTileK == 0 ? kTileK : kTokenAlignment;
+// A K-major box must start at a multiple of 16 bytes. It loads twice as fast when its rows start at
+// 128-byte lines, which a start at a multiple of 128 bytes gives where the operand's own rows do.
+constexpr i32 k_major_alignment(u64 address, i64 ld, i32 bits = 16) {
+  return address % kSwizzleBytes == 0 && ld % row_tokens(bits) == 0 ? row_tokens(bits)
+                                                                    : unit_tokens(bits);
 }
 
 // The least of the K-major tensor2d operands'; the greatest where there is none.
 template <TileConfig C>
 constexpr i32 operands_alignment(const C& c, u64 a, i64 ld_a, u64 b, i64 ld_b) {
-  i32 least = kTileK;
-  if (c.a == OperandLayout::kKMajor) least = min_of(least, k_major_alignment(a, ld_a));
-  if (c.b == OperandLayout::kKMajor) least = min_of(least, k_major_alignment(b, ld_b));
+  const i32 bits = bits_of(c.input);
+  i32 least = row_tokens(bits);
+  if (c.a == OperandLayout::kKMajor) least = min_of(least, k_major_alignment(a, ld_a, bits));
+  if (c.b == OperandLayout::kKMajor) least = min_of(least, k_major_alignment(b, ld_b, bits));
   return least;
 }
 

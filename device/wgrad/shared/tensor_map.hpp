@@ -32,9 +32,10 @@ constexpr u32 box_columns(i32 bits) {
 }
 
 constexpr i32 bits_of(MapElement element) {
-  return element == MapElement::kFp32 ? 32 : 16;
+  return element == MapElement::kFp32 ? 32 : element == MapElement::kByte ? 8 : 16;
 }
 constexpr MapElement map_element(InputType t) {
+  if (t == InputType::kFp8) return MapElement::kByte;
   return t == InputType::kBf16 ? MapElement::kBf16 : MapElement::kFp16;
 }
 constexpr MapElement map_element(OutputType t) {

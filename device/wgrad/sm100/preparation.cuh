@@ -48,8 +48,8 @@ struct Preparation {
 
   WGRAD_DEVICE void prepare(const Work& w, Trace<kConfig>& trace) {
     const u32 shift = token_shift<kConfig>(cta.params, w);
-    const RowMove a = row_move<kConfig.a>(w.tokens, cta.params.m, shift);
-    const RowMove b = row_move<kConfig.b>(w.tokens, cta.params.n, shift);
+    const RowMove a = row_move<kConfig.a, bits_of(kConfig.input)>(w.tokens, cta.params.m, shift);
+    const RowMove b = row_move<kConfig.b, bits_of(kConfig.input)>(w.tokens, cta.params.n, shift);
     for (i32 block = 0; block < w.blocks; ++block, at.advance()) {
       trace.span(TraceKind::kWaitFull, at.slot, [&] { pipeline.wait_full(at); });
       const u32 begin = trace.now();

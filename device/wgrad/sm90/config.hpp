@@ -154,6 +154,7 @@ constexpr bool is_valid(const Config& c) {
   const i32 fewest = moves_rows(c) ? 3 : 2;
   const bool depth =
       k && c.stages >= fewest && c.stages <= 12 && c.ring_slots >= 2 && c.ring_slots <= 4;
+  const bool sixteen_bit = bits_of(c.input) == 16;
   const bool tail = c.tail_n % 64 == 0 && c.tail_n >= 0 && c.tail_n < c.tile_n;
   const bool registers = c.split == WarpgroupSplit::kRows || c.tile_n <= 192;
   const bool pair = c.cluster_m == 1 || c.cluster_m == 2;
@@ -162,8 +163,8 @@ constexpr bool is_valid(const Config& c) {
                              c.split == WarpgroupSplit::kRows && !uses_loader(c) &&
                              static_cast<u32>(parts_bytes(c)) <= stages_bytes;
   const bool alone = c.split_k == 1 && c.split == WarpgroupSplit::kRows && !uses_loader(c);
-  return tile && tail && depth && registers && pair && (c.split_k == 1 || shared_tokens) &&
-         (!c.workspace_split || alone);
+  return sixteen_bit && tile && tail && depth && registers && pair &&
+         (c.split_k == 1 || shared_tokens) && (!c.workspace_split || alone);
 }
 
 }  // namespace wgrad::shared::sm90

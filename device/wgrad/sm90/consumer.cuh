@@ -55,8 +55,8 @@ struct Consumer {
   WGRAD_DEVICE void align(const StageCursor<kConfig>& at, const Work& w, i32 block) {
     const KernelParams& p = cta.params;
     const u32 shift = token_shift<kConfig>(p, w);
-    const RowMove a = row_move<kConfig.a>(w.tokens, p.m, shift);
-    const RowMove b = row_move<kConfig.b>(w.tokens, p.n, shift);
+    const RowMove a = row_move<kConfig.a, bits_of(kConfig.input)>(w.tokens, p.m, shift);
+    const RowMove b = row_move<kConfig.b, bits_of(kConfig.input)>(w.tokens, p.n, shift);
     StageCursor<kConfig> next = at;
     if ((a.any() || b.any()) && block + 1 < w.blocks) {
       next.advance();

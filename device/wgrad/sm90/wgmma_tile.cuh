@@ -9,7 +9,7 @@ namespace wgrad::device {
 
 // wgmmas along K of a stage.
 template <KernelConfig auto kConfig>
-inline constexpr u32 kSteps = u32(kConfig.tile_k / kWindowTokens);
+inline constexpr u32 kSteps = u32(kConfig.tile_k / window_tokens(bits_of(kConfig.input)));
 
 // `group`: bytes between groups of 8 rows (K-major) or 8 tokens (MN-major). `columns`: bytes
 // between 64-column blocks (MN-major only).
@@ -34,7 +34,7 @@ struct WgmmaTile {
 
   // What to add to a descriptor for wgmma step s of the stage.
   static constexpr u64 step(u32 s) {
-    const u32 token = s * u32{kWindowTokens};
+    const u32 token = s * u32(window_tokens(kBits));
     return (Tile::kMnMajor ? Tile::token_row(0, token) : u32(bytes_of(i32(token), kBits))) >> 4;
   }
 };

@@ -12,6 +12,7 @@
 
 #include "emu/arithmetic/half.hpp"
 #include "emu/arithmetic/multiply.hpp"
+#include "emu/machine/fp8_samples.hpp"
 #include "emu/machine/wgmma_samples.hpp"
 
 namespace wgrad::emu {
@@ -67,8 +68,8 @@ std::string digests(SampleKind kind, bool fp16) {
   return digest(each) + "|" + digest(chained) + "|" + digest(fresh);
 }
 
-std::map<std::string, std::string> record() {
-  std::ifstream file(WGRAD_WGMMA_RECORD);
+std::map<std::string, std::string> record(const char* path) {
+  std::ifstream file(path);
   std::map<std::string, std::string> lines;
   for (std::string line; std::getline(file, line);) {
     if (line.empty() || line[0] == '#') continue;
@@ -79,13 +80,57 @@ std::map<std::string, std::string> record() {
 }
 
 TEST(TensorCore, ComputesWhatAnH200Computed) {
-  const auto known = record();
+  const auto known = record(WGRAD_WGMMA_RECORD);
   ASSERT_EQ(known.size(), 2U * test::kSampleKinds);
   for (const bool fp16 : {false, true}) {
     for (int kind = 0; kind < test::kSampleKinds; ++kind) {
       const std::string name =
           fmt::format("{}|{}", fp16 ? "fp16" : "bf16", test::kSampleKindNames[kind]);
       EXPECT_EQ(digests(static_cast<SampleKind>(kind), fp16), known.at(name)) << name;
+    }
+  }
+}
+
+void multiply_fp8_sample(const test::Fp8Sample& s, test::Fp8Pair pair, float* d) {
+  float a[64 * 32];
+  float b[32 * 8];
+  for (int i = 0; i < 64 * 32; ++i) a[i] = fp8_to_float(s.a[i / 32][i % 32], pair.a != 0);
+  for (int i = 0; i < 32 * 8; ++i) b[i] = fp8_to_float(s.b[i % 8][i / 8], pair.b != 0);
+  const auto least = [](int e5m2) { return e5m2 != 0 ? 0x1p-14F : 0x1p-6F; };
+  multiply_fp8(d, kWgmmaRows, 8, a, least(pair.a), b, least(pair.b));
+}
+
+std::string fp8_digests(test::Fp8Kind kind, test::Fp8Pair pair) {
+  Words each;
+  Words chained;
+  std::vector<float> chain;
+  const auto start = [](const test::Fp8Sample& s) {
+    std::vector<float> d;
+    for (int i = 0; i < 64 * 8; ++i) d.push_back(std::bit_cast<float>(s.c[i / 8][i % 8]));
+    return d;
+  };
+  const auto append = [](const std::vector<float>& d, Words& words) {
+    for (const float value : d) words.push_back(std::bit_cast<std::uint32_t>(value));
+  };
+  for (int i = 0; i < test::kFp8Samples; ++i) {
+    const test::Fp8Sample s = test::fp8_sample(kind, pair, static_cast<std::uint64_t>(i));
+    std::vector<float> alone = start(s);
+    multiply_fp8_sample(s, pair, alone.data());
+    append(alone, each);
+    if (i % 4 == 0) chain = start(s);
+    multiply_fp8_sample(s, pair, chain.data());
+    if (i % 4 == 3) append(chain, chained);
+  }
+  return digest(each) + "|" + digest(chained);
+}
+
+TEST(TensorCore, ComputesWhatAnH200ComputedOfFp8) {
+  const auto known = record(WGRAD_WGMMA_FP8_RECORD);
+  ASSERT_EQ(known.size(), 4U * test::kFp8Kinds);
+  for (const test::Fp8Pair pair : test::kFp8Pairs) {
+    for (int kind = 0; kind < test::kFp8Kinds; ++kind) {
+      const std::string name = fmt::format("{}{}|{}", pair.a, pair.b, test::kFp8KindNames[kind]);
+      EXPECT_EQ(fp8_digests(static_cast<test::Fp8Kind>(kind), pair), known.at(name)) << name;
     }
   }
 }

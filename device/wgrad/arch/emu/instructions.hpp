@@ -99,6 +99,9 @@ std::uint8_t e5m2_code(float x);
 void wgmma_fence();
 void wgmma(float* accumulators, std::uint32_t n, std::uint64_t a, const std::uint32_t* fragments,
            std::uint64_t b, bool keep, bool fp16, bool a_mn_major, bool b_mn_major);
+// wgmma m64nNk32 of FP8 operands, K-major in shared memory; each e4m3 or e5m2.
+void wgmma_fp8(float* accumulators, std::uint32_t n, std::uint64_t a, std::uint64_t b, bool keep,
+               bool a_e5m2, bool b_e5m2);
 void wgmma_commit();
 void wgmma_wait(std::uint32_t pending);
 

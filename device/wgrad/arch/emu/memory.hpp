@@ -86,6 +86,9 @@ WGRAD_DEVICE u32 load_global_u8(u64 address) {
 WGRAD_DEVICE i32 load_global_i32(u64 address) {
   return global_value<i32>(address);
 }
+WGRAD_DEVICE float load_global_f32(u64 address) {
+  return global_value<float>(address);
+}
 WGRAD_DEVICE u64 load_global_u64(u64 address) {
   return global_value<u64>(address);
 }

@@ -27,6 +27,13 @@ WGRAD_DEVICE void wgmma_k16(float (&d)[kCount], u64 desc_a, u64 desc_b, u32 scal
              kTa != 0, kTb != 0);
 }
 
+template <ElementType kA, ElementType kB, u32 kCount>
+WGRAD_DEVICE void wgmma_k32(float (&d)[kCount], u64 desc_a, u64 desc_b, u32 scale_d) {
+  static_assert(kCount == 32 || kCount == 64 || kCount == 128);
+  emu::wgmma_fp8(d, 2 * kCount, desc_a, desc_b, scale_d != 0, kA == ElementType::kE5m2,
+                 kB == ElementType::kE5m2);
+}
+
 // A from registers.
 template <InputType kType, u32 kTb>
 WGRAD_DEVICE void wgmma_k16(float (&d)[64], const u32 (&a)[4], u64 desc_b, u32 scale_d) {

@@ -98,6 +98,9 @@ WGRAD_DEVICE u32 load_global_u8(u64 address) {
 WGRAD_DEVICE i32 load_global_i32(u64 address) {
   WGRAD_LOAD(i32, "r", "ld.global.s32", "l");
 }
+WGRAD_DEVICE float load_global_f32(u64 address) {
+  WGRAD_LOAD(float, "f", "ld.global.f32", "l");
+}
 WGRAD_DEVICE u64 load_global_u64(u64 address) {
   WGRAD_LOAD(u64, "l", "ld.global.u64", "l");
 }

@@ -63,6 +63,36 @@ WGRAD_WGMMA_SHAPE(256, 128, 128, 129, 130, 131, 132)
 #undef WGRAD_WGMMA_SHAPE
 #undef WGRAD_WGMMA
 
+// 64 x N += A (64 x 32) * B (32 x N), FP8 operands, both K-major in shared memory.
+#define WGRAD_WGMMA_FP8(shape, types, regs, a, b, keep)                                           \
+  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #keep                                         \
+               ", 0;\n"                                                                           \
+               "wgmma.mma_async.sync.aligned.m64n" #shape "k32.f32." types " {" WGRAD_LIST_##regs \
+               "}, %" #a ", %" #b ", p, 1, 1;\n}"                                                 \
+               : WGRAD_REGS_##regs                                                                \
+               : "l"(desc_a), "l"(desc_b), "r"(scale_d)                                           \
+               : "memory")
+
+#define WGRAD_WGMMA_FP8_SHAPE(shape, regs, a, b, keep)                                \
+  template <ElementType kA, ElementType kB>                                           \
+  WGRAD_DEVICE void wgmma_k32(float(&d)[regs], u64 desc_a, u64 desc_b, u32 scale_d) { \
+    if constexpr (kA == ElementType::kE4m3 && kB == ElementType::kE4m3)               \
+      WGRAD_WGMMA_FP8(shape, "e4m3.e4m3", regs, a, b, keep);                          \
+    if constexpr (kA == ElementType::kE4m3 && kB == ElementType::kE5m2)               \
+      WGRAD_WGMMA_FP8(shape, "e4m3.e5m2", regs, a, b, keep);                          \
+    if constexpr (kA == ElementType::kE5m2 && kB == ElementType::kE4m3)               \
+      WGRAD_WGMMA_FP8(shape, "e5m2.e4m3", regs, a, b, keep);                          \
+    if constexpr (kA == ElementType::kE5m2 && kB == ElementType::kE5m2)               \
+      WGRAD_WGMMA_FP8(shape, "e5m2.e5m2", regs, a, b, keep);                          \
+  }
+
+WGRAD_WGMMA_FP8_SHAPE(64, 32, 32, 33, 34)
+WGRAD_WGMMA_FP8_SHAPE(128, 64, 64, 65, 66)
+WGRAD_WGMMA_FP8_SHAPE(256, 128, 128, 129, 130)
+
+#undef WGRAD_WGMMA_FP8_SHAPE
+#undef WGRAD_WGMMA_FP8
+
 // A from registers, in the fragments of "wgmma.mma_async": rows l/4 and l/4 + 8 of a warp's 16, K
 // 2 (l%4) and 8 further. They belong to the wgmma until it is waited for.
 #define WGRAD_WGMMA_REGISTERS(type)                                                     \
