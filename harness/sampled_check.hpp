@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "harness/workload.hpp"
 
@@ -20,8 +21,9 @@ struct CheckResult {
 
 /// Checks, after one run: at least `samples` elements spread over all experts against the oracle,
 /// or each once where there are fewer, every element of an empty expert bit for bit, and every
-/// element for left-over poison.
-CheckResult check(const Workload& workload, std::int64_t samples, std::uint64_t seed);
+/// element for left-over poison. `backend`: who computed it.
+CheckResult check(const Workload& workload, std::int64_t samples, std::uint64_t seed,
+                  std::string_view backend = "");
 
 /// "... elements checked against plain loops in double".
 std::string checked_text(std::int64_t samples);

@@ -69,7 +69,7 @@ Row run_one(const RunFlags& flags, const ShapeChoice& choice, harness::Place& pl
   executable.run(workload.device_operands());
   stage("checking");
   workload.fetch_outputs();
-  row.check = harness::check(workload, flags.samples, flags.problem.seed);
+  row.check = harness::check(workload, flags.samples, flags.problem.seed, row.backend);
   stage("timing");
   row.times_ms = harness::measure(executable, workload, *place.memory, flags.repeat);
   return row;

@@ -66,6 +66,16 @@ Reason unverified(int arch) {
           ReasonKind::kMissingCapability};
 }
 
+Reason unverified_family(const KernelFamily& family, int arch) {
+  return {
+      "unverified", "compute capability", arch_name(arch),
+      fmt::format("asked for with WGRAD_ALLOW_UNVERIFIED=1 or allow_unverified: the kernels of {} "
+                  "for such operands have been emulated and compiled, but have never run on such a "
+                  "GPU",
+                  family.name),
+      ReasonKind::kMissingCapability};
+}
+
 std::vector<const KernelFamily*> families_for(const Problem& problem, int arch) {
   std::vector<const KernelFamily*> out;
   std::copy_if(families().begin(), families().end(), std::back_inserter(out),
@@ -111,7 +121,13 @@ std::vector<Reason> limits(const Problem& problem, const DeviceSpec& device) {
 std::vector<Reason> limits_on_silicon(const Problem& problem, const DeviceSpec& device) {
   std::vector<Reason> out = limits(problem, device);
   if (!out.empty() || device.allow_unverified) return out;
-  if (never_ran(device.arch)) out.push_back(unverified(device.arch));
+  const auto served = families_for(problem, device.arch);
+  if (never_ran(device.arch)) {
+    out.push_back(unverified(device.arch));
+  } else if (std::none_of(served.begin(), served.end(),
+                          [](const KernelFamily* f) { return f->ran_on_silicon; })) {
+    out.push_back(unverified_family(*served.front(), device.arch));
+  }
   return out;
 }
 

@@ -55,8 +55,9 @@ void add_scales(emu::GlobalMemory& memory, const Problem& p, const Operands& o) 
   const auto add = [&](const char* name, const void* data, std::int64_t bytes) {
     memory.add(name, data, static_cast<std::uint64_t>(bytes), emu::Permission::kRead);
   };
-  add("sfa", o.sfa, scale_bytes(p.m, o.sfa_cols, p.scales->layout));
-  add("sfb", o.sfb, scale_bytes(p.n, o.sfb_cols, p.scales->layout));
+  const std::int64_t size = bits(p.scales->dtype) / 8;
+  add("sfa", o.sfa, scale_bytes(p.m, o.sfa_cols, p.scales->layout) * size);
+  add("sfb", o.sfb, scale_bytes(p.n, o.sfb_cols, p.scales->layout) * size);
   if (!p.scales->global_scale) return;
   add("global_scale_a", o.global_scale_a, p.experts * 4);
   add("global_scale_b", o.global_scale_b, p.experts * 4);

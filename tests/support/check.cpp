@@ -118,7 +118,8 @@ AssertionResult same_image(const CaseData& data, const Bytes& got, const Bytes& 
   return AssertionFailure() << first_difference(data, got, want) << "\n  " << describe(data.source);
 }
 
-AssertionResult close_image(const CaseData& data, const Bytes& got, const Bytes& want) {
+AssertionResult close_image(const CaseData& data, const Bytes& got, const Bytes& want,
+                            std::string_view backend) {
   const Case& c = data.source;
   if (without_cells(data, got) != without_cells(data, want)) {
     return AssertionFailure() << "a byte outside Wgrad changed\n  " << describe(c);
@@ -127,7 +128,7 @@ AssertionResult close_image(const CaseData& data, const Bytes& got, const Bytes&
       2 * unit_roundoff(c.problem.wgrad_dtype) + (c.problem.accumulate ? 0x1p-24 : 0);
   for (std::size_t e = 0; e < c.counts.size(); ++e) {
     const ExpertError worst = expert_error(data, got, want, e);
-    const double bound = rounding * worst.peak + sum_bound(c.counts[e]) *
+    const double bound = rounding * worst.peak + sum_bound_of(c.problem, backend, c.counts[e]) *
                                                      largest_norm(data.logical.a, e) *
                                                      largest_norm(data.logical.b, e);
     if (worst.error <= bound) continue;
@@ -146,7 +147,8 @@ constexpr double kOracleProducts = 4e9;
 constexpr int kSamplesPerExpert = 16;
 
 AssertionResult sample_agrees(const CaseData& data, const Bytes& got, const Operands& operands,
-                              std::size_t e, std::int64_t i, std::int64_t j) {
+                              std::size_t e, std::int64_t i, std::int64_t j,
+                              std::string_view backend) {
   const Problem p = problem(data.source);
   const std::int64_t at = data.output.cell_offset(e, i, j);
   const auto m = reference::magnitude(p, operands, static_cast<std::int64_t>(e), i, j);
@@ -156,7 +158,7 @@ AssertionResult sample_agrees(const CaseData& data, const Bytes& got, const Oper
   const double bound = data.source.data != DataKind::kNormal
                            ? 0.0
                            : (2 * unit_roundoff(p.wgrad_dtype) + 0x1p-24) * std::abs(want) +
-                                 sum_bound(data.source.counts[e]) * m.absolute_sum;
+                                 sum_bound_of(p, backend, data.source.counts[e]) * m.absolute_sum;
   if (std::abs(value - want) <= bound) return AssertionSuccess();
   return AssertionFailure() << fmt::format("Wgrad[{}][{}][{}] is {}, the oracle has {} +- {}\n  {}",
                                            e, i, j, value, want, bound, describe(data.source));
@@ -164,7 +166,7 @@ AssertionResult sample_agrees(const CaseData& data, const Bytes& got, const Oper
 
 }  // namespace
 
-AssertionResult samples_agree(const CaseData& data, const Bytes& got) {
+AssertionResult samples_agree(const CaseData& data, const Bytes& got, std::string_view backend) {
   if (without_cells(data, got) != without_cells(data, data.output.bytes())) {
     return AssertionFailure() << "a byte outside Wgrad changed\n  " << describe(data.source);
   }
@@ -176,7 +178,7 @@ AssertionResult samples_agree(const CaseData& data, const Bytes& got) {
       // The last cell too, where an index would overflow first.
       const std::int64_t i = sample == 0 ? p.m - 1 : random.integer(0, p.m - 1);
       const std::int64_t j = sample == 0 ? p.n - 1 : random.integer(0, p.n - 1);
-      const AssertionResult agrees = sample_agrees(data, got, instance.operands(), e, i, j);
+      const AssertionResult agrees = sample_agrees(data, got, instance.operands(), e, i, j, backend);
       if (!agrees) return agrees;
     }
   }
@@ -212,9 +214,9 @@ AssertionResult conforms(const Target& target, const Case& c) {
   const Bytes got = run_twice(target, data);
   const double products =
       static_cast<double>(c.problem.m * c.problem.n) * static_cast<double>(covered_tokens(c));
-  if (products > kOracleProducts) return samples_agree(data, got);
+  if (products > kOracleProducts) return samples_agree(data, got, target.backend);
   const Bytes want = oracle_output(data);
-  return c.data == DataKind::kNormal ? close_image(data, got, want) : same_image(data, got, want);
+  return c.data == DataKind::kNormal ? close_image(data, got, want, target.backend) : same_image(data, got, want);
 }
 
 }  // namespace wgrad::test

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string_view>
+
 #include "harness/cases/case.hpp"
 #include "harness/cases/instance.hpp"
 #include "support/harness.hpp"
@@ -24,11 +26,13 @@ testing::AssertionResult same_image(const CaseData& data, const Bytes& got, cons
 /// are rounded; u_acc is 2^-24 when accumulating (the FP32 add), else 0. The last term bounds the
 /// sum (harness/error_bound.hpp), with sum|ab| <= |A_i| |B_j| by Cauchy-Schwarz. Reported relative
 /// to the expert's peak; bytes outside the cells must equal.
-testing::AssertionResult close_image(const CaseData& data, const Bytes& got, const Bytes& want);
+testing::AssertionResult close_image(const CaseData& data, const Bytes& got, const Bytes& want,
+                                     std::string_view backend = "");
 
 /// Judges a few cells of each expert by reference::magnitude(), for problems too large for the
 /// oracle: exactly on integer data, else within the bound above with the cell's own sum|ab|.
-testing::AssertionResult samples_agree(const CaseData& data, const Bytes& got);
+testing::AssertionResult samples_agree(const CaseData& data, const Bytes& got,
+                                       std::string_view backend = "");
 
 /// Whether the target's backend states no limit that `problem` breaks.
 bool has_kernel(const Target& target, const Problem& problem);

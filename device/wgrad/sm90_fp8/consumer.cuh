@@ -15,7 +15,7 @@ template <KernelConfig auto kConfig>
 struct Fp8Consumer {
   static constexpr u32 kReaders = 2 * kWarpgroupThreads;
   static constexpr u32 kBothWarpgroups = 1;  // a named barrier
-  static constexpr i32 kPrefetchLead = 1;    // k blocks before the end of the main loop
+  static constexpr i32 kPrefetchLead = 2;    // k blocks before the end of the main loop
   static constexpr u32 kPartColumns = u32(part_columns(kConfig));
   static constexpr u32 kParts = u32(kConfig.tile_n) / kPartColumns;
   static constexpr u32 kPartBytes = kPartColumns * u32{kSwizzleBytes};  // rows of a stage of B
@@ -107,17 +107,16 @@ struct Fp8Consumer {
       multiply_window(sums, window < kSteps<kConfig> ? at.slot : next.slot,
                       window % kSteps<kConfig>, part, s == 0 ? 0 : 1);
     };
+    // The compiler puts a fence behind every branch, and says so, where there is none.
     arch::wgmma_fence();
-    if (count >= kSteps<kConfig>) {  // without branches between them
+    multiply(0);
 #pragma unroll
-      for (u32 s = 0; s < kSteps<kConfig>; ++s) multiply(s);
-    } else {
-      multiply(0);
-#pragma unroll
-      for (u32 s = 1; s + 1 < kSteps<kConfig>; ++s) {
-        if (s < count) multiply(s);
-      }
+    for (u32 s = 1; s < kSteps<kConfig>; ++s) {
+      if (s >= count) break;
+      arch::wgmma_fence();
+      multiply(s);
     }
+    arch::wgmma_fence();
     arch::wgmma_commit();
     arch::wgmma_wait<0>();
     arch::wgmma_pin(sums);

@@ -23,6 +23,7 @@ plan::Plan traced(const Problem&, const plan::Plan&, const DeviceSpec&) {
 extern const KernelFamily kFamily;
 const KernelFamily kFamily = {.name = "sm90_fp8",
                               .architectures = kArchitectures,
+                              .ran_on_silicon = false,
                               .takes = is_fp8_by_rows,
                               .limits = limits,
                               .candidates = candidates,

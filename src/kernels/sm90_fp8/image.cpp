@@ -41,12 +41,12 @@ LaunchImage image(const Problem& p, const plan::Plan& plan, const Operands& o) {
   // Without tokens A and B may be null: no load will use their maps.
   const std::uint64_t a = o.tokens > 0 ? k.a : k.out_map_base;
   const std::uint64_t b = o.tokens > 0 ? k.b : k.out_map_base;
-  image.add_map(offsetof(Fp8Params, map_a), shared::a_map(c, p.m, o.tokens, ld_a), a);
-  image.add_map(offsetof(Fp8Params, map_b), shared::b_map(c, p.n, o.tokens, ld_b), b);
-  image.add_map(offsetof(Fp8Params, map_out), shared::output_map(c, p.m, p.n, k.row_pitch_bytes),
-                k.out_map_base);
-  image.fault_at = offsetof(Fp8Params, fault);
-  if (shared::claims_tiles(c)) image.claims_at = offsetof(Fp8Params, claims);
+  image.add_map(offsetof(shared::KernelParams, map_a), shared::a_map(c, p.m, o.tokens, ld_a), a);
+  image.add_map(offsetof(shared::KernelParams, map_b), shared::b_map(c, p.n, o.tokens, ld_b), b);
+  image.add_map(offsetof(shared::KernelParams, map_out),
+                shared::output_map(c, p.m, p.n, k.row_pitch_bytes), k.out_map_base);
+  image.fault_at = offsetof(shared::KernelParams, fault);
+  if (shared::claims_tiles(c)) image.claims_at = offsetof(shared::KernelParams, claims);
   return image;
 }
 
