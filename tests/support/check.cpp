@@ -178,7 +178,8 @@ AssertionResult samples_agree(const CaseData& data, const Bytes& got, std::strin
       // The last cell too, where an index would overflow first.
       const std::int64_t i = sample == 0 ? p.m - 1 : random.integer(0, p.m - 1);
       const std::int64_t j = sample == 0 ? p.n - 1 : random.integer(0, p.n - 1);
-      const AssertionResult agrees = sample_agrees(data, got, instance.operands(), e, i, j, backend);
+      const AssertionResult agrees =
+          sample_agrees(data, got, instance.operands(), e, i, j, backend);
       if (!agrees) return agrees;
     }
   }
@@ -216,7 +217,8 @@ AssertionResult conforms(const Target& target, const Case& c) {
       static_cast<double>(c.problem.m * c.problem.n) * static_cast<double>(covered_tokens(c));
   if (products > kOracleProducts) return samples_agree(data, got, target.backend);
   const Bytes want = oracle_output(data);
-  return c.data == DataKind::kNormal ? close_image(data, got, want, target.backend) : same_image(data, got, want);
+  return c.data == DataKind::kNormal ? close_image(data, got, want, target.backend)
+                                     : same_image(data, got, want);
 }
 
 }  // namespace wgrad::test
