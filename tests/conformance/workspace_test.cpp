@@ -143,7 +143,7 @@ TEST_P(Workspace, NoneAShortOrAMisalignedOneIsRefused) {
       instance.operands().workspace =
           shift < 0 ? nullptr : static_cast<std::uint8_t*>(workspace.data()) + shift;
       instance.operands().workspace_bytes = given;
-      const std::string text = refusal<ValueError>([&] { executable.run(instance.operands()); });
+      std::string text = refusal<ValueError>([&] { executable.run(instance.operands()); });
       EXPECT_EQ(instance.output(), data.output.bytes()) << "refused after writing";
       return text;
     };
