@@ -20,6 +20,7 @@ import threading
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import sm100_mutants
+import sm100_scaled_mutants
 from mutants import CI, EQUIVALENT, MUTANTS, SCALED
 
 FLAGS = "-std=c++20 -O1 -w -DWGRAD_EMU".split()
@@ -116,7 +117,7 @@ def main():
     parser.add_argument("--only", default="", help="regular expression of names")
     parser.add_argument("--ci", action="store_true")
     parser.add_argument("--scaled", action="store_true", help="of the kernel for block-scaled operands; its own link file")
-    parser.add_argument("--sm100", action="store_true", help="of the SM 10.0 kernel; its own link file")
+    parser.add_argument("--sm100", action="store_true", help="of the SM 10.0 kernel, with --scaled of that for block-scaled operands; its own link file")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--problems", type=int, default=16)
     args = parser.parse_args()
@@ -124,6 +125,8 @@ def main():
         (False, False): ("kernels/kernel_list.cpp", MUTANTS, CI, EQUIVALENT),
         (True, False): ("kernels/scaled_kernel_list.cpp", SCALED, CI, EQUIVALENT),
         (False, True): ("kernels/sm100_kernel_list.cpp", sm100_mutants.SM100, sm100_mutants.CI, sm100_mutants.EQUIVALENT),
+        (True, True): ("kernels/sm100_scaled_kernel_list.cpp", sm100_scaled_mutants.SM100_SCALED, sm100_scaled_mutants.CI,
+                       sm100_scaled_mutants.EQUIVALENT),
     }[args.scaled, args.sm100]
     bench = Bench(args.source, args.link, args.compiler, args.work, lists)
     chosen = [m for m in mutants if re.search(args.only, m[0]) and (not args.ci or m[0] in few)]
