@@ -114,6 +114,8 @@ constexpr bool uses_multicast(const Config&) {
 constexpr u32 stage_readers(const Config&) {
   return 1;
 }
+// So pairs claim tiles together, also those whose threads copy: these hand over what is in flight
+// before they wait for the first CTA's scheduler, which needs no later stage of theirs.
 constexpr bool reaches_other_ctas(const Config& c) {
   return multiplies_in_pairs(c);
 }

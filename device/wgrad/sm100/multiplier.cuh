@@ -9,6 +9,7 @@
 #include "wgrad/shared/instruction_descriptor.hpp"
 #include "wgrad/shared/matrix_descriptor.hpp"
 #include "wgrad/sm100/accumulators.cuh"
+#include "wgrad/sm100/smem.hpp"
 
 namespace wgrad::device {
 

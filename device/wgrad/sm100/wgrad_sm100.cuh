@@ -13,6 +13,7 @@
 #include "wgrad/sm100/epilogue.cuh"
 #include "wgrad/sm100/multiplier.cuh"
 #include "wgrad/sm100/preparation.cuh"
+#include "wgrad/sm100/smem.hpp"
 
 namespace wgrad::device {
 
