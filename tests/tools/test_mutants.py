@@ -13,6 +13,7 @@ LISTS = {
     "sm90": importlib.import_module("mutants").MUTANTS,
     "sm90_scaled": importlib.import_module("mutants").SCALED,
     "sm100": importlib.import_module("sm100_mutants").SM100,
+    "sm100_scaled": importlib.import_module("sm100_scaled_mutants").SM100_SCALED,
 }
 
 
