@@ -56,6 +56,17 @@ TEST_P(Options, EveryInputTimesEveryOutput) {
   }
 }
 
+// Boxes of K-major operands then start at 128-byte lines, before the expert's first token.
+TEST_P(Options, RowsOfWhole128Bytes) {
+  for (Case c : inputs()) {
+    c.slack = (128 - covered_tokens(c) % 128) % 128;
+    for (const DType dtype : {DType::kBf16, DType::kF32}) {
+      c.problem.wgrad_dtype = dtype;
+      ASSERT_TRUE(conforms(target(), c));
+    }
+  }
+}
+
 TEST_P(Options, PaddedStridesHoldNanAndAreNotRead) {
   for (Case c : inputs()) {
     for (const auto& [a_pad, b_pad] : {std::pair{1, 0}, {0, 3}, {2, 2}}) {
