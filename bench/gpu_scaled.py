@@ -3,7 +3,8 @@
 
 One process, calls interleaved, the L2 flushed before each, median of the rounds. Prints, for each
 shape, the 16-bit kernel's TFLOP/s (token-major, bfloat16 out) and each format's time as a multiple
-of its ("x BF16"), then the geometric means. K-major codes are random normal numbers (FP8) or
+of its ("x BF16"), then the geometric means. Peers: torch decoding MN-major MXFP8 to bfloat16 and then
+its grouped_mm; torch's grouped product of FP8 by rows (another computation, for scale). K-major codes are random normal numbers (FP8) or
 uniform nibbles (FP4); scale factors vary within six powers of two; counts are even and multiples
 of 128. `--tiles` times every tile instead of the planner's choice.
 """
@@ -47,6 +48,28 @@ def fp4(rows, tokens):
     return codes.view(torch.float4_e2m1fn_x2)
 
 
+def decoded_by_torch(codes, ends):
+    """MN-major MXFP8: all operands as bfloat16 in memory, then torch's grouped_mm."""
+    factors = [torch.full((c.shape[0] // 32, 1, c.shape[1]), 0.125, device="cuda", dtype=torch.bfloat16)
+               for c in codes]
+
+    def decoded(c, by):
+        return (c.to(torch.bfloat16).view(-1, 32, c.shape[1]) * by).view(c.shape)
+
+    def run():
+        x, dy = (decoded(c, by) for c, by in zip(codes, factors, strict=True))
+        return torch.nn.functional.grouped_mm(x.t(), dy, offs=ends)
+
+    return run
+
+
+def fp8_by_rows(codes, ends, experts):
+    """K-major FP8 with one factor a row and expert."""
+    x, dy = codes
+    by = [torch.ones(experts * c.shape[0], device="cuda") for c in codes]
+    return lambda: torch._scaled_grouped_mm(x, dy.t(), *by, offs=ends, out_dtype=torch.bfloat16, use_fast_accum=False)
+
+
 def runs(experts, m, n, tokens, tiles):
     """Name to a call without arguments, for one shape; the 16-bit kernel's is "bf16"."""
     ends = torch.arange(1, experts + 1, device="cuda", dtype=torch.int32) * (tokens // experts)
@@ -68,6 +91,8 @@ def runs(experts, m, n, tokens, tiles):
         return lambda: wgrad.grouped_wgrad(a, b, ends, out=out, **more)
 
     calls = {"bf16": call(*(torch.randn(tokens, rows, device="cuda", dtype=torch.bfloat16) for rows in (m, n)))}
+    calls["torch, decoded"] = decoded_by_torch([codes.t().contiguous() for codes in e4m3], ends)
+    calls["torch, FP8 by rows"] = fp8_by_rows(e4m3, ends, experts)
     for name, (operands, more) in formats.items():
         for tile in tiles:
             full = name if tile == CHOSEN else f"{name} {tile[0]}x{tile[1]}"
@@ -89,7 +114,7 @@ def main():
         for key in list(calls):
             try:
                 calls[key]()
-            except ValueError as refused:  # a tile that the format's kernels do not have
+            except (AttributeError, RuntimeError, ValueError) as refused:  # a tile, or a torch, without it
                 print(f"  {key}: {str(refused)[:120]}")
                 del calls[key]
         times = interleaved_ms(calls, torch.device("cuda"), args.rounds)

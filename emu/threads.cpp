@@ -73,6 +73,38 @@ void move_registers(Thread& thread, std::uint32_t count, bool claim) {
   thread.cluster->wake_all(cta.register_waiting);
 }
 
+/// What a lane's word of matrix `j` is made of: halves of neighbouring columns, or of neighbouring
+/// rows.
+std::uint32_t matrix_word(const Warp& w, const Cta& cta, std::uint32_t j, std::uint32_t lane,
+                          bool transposed) {
+  std::uint32_t word = 0;
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    const std::uint32_t minor = 2 * (lane % 4) + i;
+    const std::uint32_t row = transposed ? minor : lane / 4, column = transposed ? lane / 4 : minor;
+    std::uint16_t half = 0;
+    std::memcpy(&half, &cta.bytes[w.in[8 * j + row] + std::size_t{2} * column], 2);
+    word |= std::uint32_t{half} << (16 * i);
+  }
+  return word;
+}
+
+void load_any_matrices(std::uint32_t row_address, std::uint32_t* words, bool transposed) {
+  Thread& thread = me();
+  Cta& cta = *thread.cta;
+  thread.cluster->checkpoint(thread, Cost::kSharedLoad);
+  const std::uint32_t at = cta.offset(row_address, 16, "ldmatrix");
+  if (at % 16 != 0) throw FaultError(FaultKind::kMisaligned, "ldmatrix row off a 16-byte address");
+  const Access access{thread.agent, thread.clock.now, 0xffff};
+  cta.shadow.read(access, thread.clock.view(), at / kGranule);
+  const Words out = gather(thread, "ldmatrix", at, [&](Warp& w) {
+    for (std::uint32_t lane = 0; lane < kWarpThreads; ++lane) {
+      for (std::uint32_t j = 0; j < 4; ++j)
+        w.out[lane].word[j] = matrix_word(w, cta, j, lane, transposed);
+    }
+  });
+  std::copy_n(out.word.begin(), 4, words);
+}
+
 }  // namespace
 
 std::uint32_t thread_index() {
@@ -214,22 +246,10 @@ void store_matrices(std::uint32_t row_address, const std::uint32_t* words) {
 }
 
 void load_matrices(std::uint32_t row_address, std::uint32_t* words) {
-  Thread& thread = me();
-  Cta& cta = *thread.cta;
-  thread.cluster->checkpoint(thread, Cost::kSharedLoad);
-  const std::uint32_t at = cta.offset(row_address, 16, "ldmatrix");
-  if (at % 16 != 0) throw FaultError(FaultKind::kMisaligned, "ldmatrix row off a 16-byte address");
-  const Access access{thread.agent, thread.clock.now, 0xffff};
-  cta.shadow.read(access, thread.clock.view(), at / kGranule);
-  const Words out = gather(thread, "ldmatrix", at, [&](Warp& w) {
-    for (std::uint32_t lane = 0; lane < kWarpThreads; ++lane) {
-      for (std::uint32_t j = 0; j < 4; ++j) {
-        std::memcpy(&w.out[lane].word[j],
-                    &cta.bytes[w.in[8 * j + lane / 4] + std::size_t{4} * (lane % 4)], 4);
-      }
-    }
-  });
-  std::copy_n(out.word.begin(), 4, words);
+  load_any_matrices(row_address, words, false);
+}
+void load_matrices_transposed(std::uint32_t row_address, std::uint32_t* words) {
+  load_any_matrices(row_address, words, true);
 }
 
 void converge(Thread& thread, const char* what) {

@@ -26,6 +26,10 @@ TEST(Fragment, CoversSixteenRowsOfAGroupOnce) {
     for (const int count : row) EXPECT_EQ(count, 1);
   }
   EXPECT_EQ(Fragment::row(31, 2), 15);
+  for (int lane = 0; lane < 32; ++lane) {
+    EXPECT_EQ(Fragment::row<true>(lane, 0), lane / 4 * 2);
+    EXPECT_EQ(Fragment::row<true>(lane, 3), lane / 4 * 2 + 1);
+  }
   EXPECT_EQ(Fragment::column(1, 5), 11);
 }
 

@@ -63,6 +63,20 @@ WGRAD_DEVICE u32 columns_before(const Cta<kConfig>& cta, i32 expert) {
          columns_of_experts<kConfig>(cta.params, index * step, u32(expert));
 }
 
+// Scale factors of a tile's rows of one operand: atoms of 128 rows, of which those beyond the
+// last row do not exist.
+struct ScaleAtoms {
+  u64 first;   // address of the expert's first
+  u64 pitch;   // bytes to those of the 128 rows after
+  u32 blocks;  // of 128 rows
+
+  // `column`: the expert's first, of `columns`.
+  WGRAD_DEVICE ScaleAtoms(u64 scales, i32 row, i32 extent, u32 rows, u32 column, u32 columns)
+      : first(scales + u64(round_up(extent, kScaleAtomRows)) * column + u64(u32(row)) * columns),
+        pitch(u64{columns} * u32{kScaleAtomRows}),
+        blocks(min_of(rows, u32(round_up(extent - row, kScaleAtomRows))) / u32{kScaleAtomRows}) {}
+};
+
 // Scale columns that both tensors hold.
 WGRAD_DEVICE i64 held_columns(const ScaledParams& p) {
   return min_of(p.sfa_cols, p.sfb_cols);

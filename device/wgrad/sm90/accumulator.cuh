@@ -39,10 +39,10 @@ struct Accumulators {
 
 // 16-bit outputs: 64 columns from accumulator d + 32 * kBox. With kAdd the box holds the
 // destination.
-template <OutputType kType, bool kAdd, u32 kBox, u32 kCount>
+template <OutputType kType, bool kAdd, bool kPaired, u32 kBox, u32 kCount>
 WGRAD_DEVICE void write_box_16(u32 box, const float (&d)[kCount]) {
   const u32 lane = arch::lane_index();
-  const u32 row = lane % 16;
+  const u32 row = kPaired ? lane % 8 * 2 + lane / 8 % 2 : lane % 16;
 #pragma unroll
   for (u32 q = 0; q < 4; ++q) {
     const u32 address = swizzled(box, row, 2 * q + lane / 16);
@@ -60,29 +60,31 @@ WGRAD_DEVICE void write_box_16(u32 box, const float (&d)[kCount]) {
 
 // FP32: 32 columns from accumulator d + 16 * kBox. Odd rows store the 8-column groups in another
 // order (q ^ 2): so the 16 threads of one 8-byte store phase meet no bank twice.
-template <u32 kBox, u32 kCount>
+template <bool kPaired, u32 kBox, u32 kCount>
 WGRAD_DEVICE void write_box_32(u32 box, const float (&d)[kCount]) {
   const u32 lane = arch::lane_index();
-  const u32 row = Fragment::row(lane, 0u), pair = Fragment::pair(lane);
+  const u32 row = Fragment::row<kPaired>(lane, 0u), pair = Fragment::pair(lane);
   const bool odd = row % 2 != 0;
 #pragma unroll
   for (u32 q = 0; q < 4; ++q) {
     const u32 group = odd ? q ^ 2 : q;
     const u32 low = swizzled(box, row, 2 * group + pair / 2) + pair % 2 * 8;
-    constexpr u32 kHigh = 8 * kSwizzleBytes;  // 8 rows further, same swizzle
+    // 8 rows further the swizzle is the same.
+    const u32 high = kPaired ? swizzled(box, row + 1, 2 * group + pair / 2) + pair % 2 * 8
+                             : low + 8 * kSwizzleBytes;
     const u32 at = kBox * 16 + q * 4, other = kBox * 16 + (q ^ 2) * 4;
+    // NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): the main loop has set it
     arch::store_shared_pair(low, odd ? d[other] : d[at], odd ? d[other + 1] : d[at + 1]);
-    arch::store_shared_pair(low + kHigh, odd ? d[other + 2] : d[at + 2],
-                            odd ? d[other + 3] : d[at + 3]);
+    arch::store_shared_pair(high, odd ? d[other + 2] : d[at + 2], odd ? d[other + 3] : d[at + 3]);
   }
 }
 
 template <auto kConfig, u32 kBox, u32 kCount>
 WGRAD_DEVICE void write_box(u32 box, const float (&d)[kCount]) {
   if constexpr (kConfig.output == OutputType::kFp32) {
-    write_box_32<kBox>(box, d);
+    write_box_32<pairs_rows(kConfig), kBox>(box, d);
   } else {
-    write_box_16<kConfig.output, reads_output(kConfig), kBox>(box, d);
+    write_box_16<kConfig.output, reads_output(kConfig), pairs_rows(kConfig), kBox>(box, d);
   }
 }
 

@@ -110,6 +110,10 @@ constexpr i32 threads_per_cta(const Config& c) {
 }
 
 // B is shared by multicast only when every stage is filled by the copy engine.
+// Whether a warp's 16 rows lie in its accumulators as neighbours in one lane (Fragment).
+constexpr bool pairs_rows(const Config&) {
+  return false;
+}
 constexpr bool uses_multicast(const Config& c) {
   return c.cluster_m == 2 && !uses_loader(c);
 }

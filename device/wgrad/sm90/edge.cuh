@@ -25,7 +25,7 @@ WGRAD_DEVICE void write_edge(const KernelParams& p, const Work& w, i32 row,
 #pragma unroll
   for (i32 i = 0; i < 4; ++i) {
     const i32 column = w.n0 + i32(group) * 8 + Fragment::column(lane, i);
-    const i32 r = row + Fragment::row(lane, i);
+    const i32 r = row + Fragment::row<pairs_rows(kConfig)>(lane, i);
     if (column < first || column >= p.n || r >= p.m) continue;
     store_element<kConfig>(
         w.address + u64(i64{r} * p.row_pitch_bytes) + u64(column) * output_bytes(kConfig),

@@ -9,9 +9,10 @@ namespace wgrad::shared::sm90 {
 struct Fragment {
   static constexpr u32 kColumns = 8;  // of a group, of which a lane holds four elements
 
-  template <typename Int>
+  // kPaired: where A's rows were taken in pairs (pairs_rows()), neighbours in one lane.
+  template <bool kPaired = false, typename Int>
   static constexpr Int row(Int lane, Int i) {
-    return lane / 4 + i / 2 % 2 * 8;
+    return kPaired ? lane / 4 * 2 + i / 2 % 2 : lane / 4 + i / 2 % 2 * 8;
   }
   // Of columns, in a group.
   template <typename Int>

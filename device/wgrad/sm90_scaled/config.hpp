@@ -20,8 +20,9 @@ struct ScaledConfig : Config {
   OperandLayout raw_b = OperandLayout::kKMajor;
   i32 raw_stages = 3;  // stages of codes and scale factors
   i32 converters = 1;  // warpgroups that decode
-  // A is decoded by the warps that multiply, into registers; K-major operands alone. Stages whose
-  // scale factors lie near each other are decoded to FP16 (decode_near.cuh), others to `input`.
+  // A is decoded by the warps that multiply, into registers; both operands have the same major.
+  // Stages whose scale factors lie near each other are decoded to FP16 (decode_near.cuh), others to
+  // `input`.
   bool registers_a = false;
 
   bool operator==(const ScaledConfig&) const = default;
@@ -49,6 +50,15 @@ struct ScaledConfig : Config {
 inline constexpr i32 kRawRowBytes = 128;  // of K-major codes in a raw stage, where registers_a
 inline constexpr i32 kBlockTokens = 32;   // of a row that one thread decodes at a time
 
+// Both operands are MN-major and A is decoded in registers.
+constexpr bool decodes_columns(const ScaledConfig& c) {
+  return c.registers_a && is_mn_major(c.raw_a);
+}
+// Matrices of pairs of bytes, transposed, give a lane neighbouring rows.
+constexpr bool pairs_rows(const ScaledConfig& c) {
+  return decodes_columns(c);
+}
+
 constexpr bool is_block_scaled(const Config&) {
   return false;
 }
@@ -75,11 +85,17 @@ constexpr i32 converter_warps(const ScaledConfig& c) {
 constexpr bool checks_range(const ScaledConfig& c) {
   return c.registers_a && c.scale == ScaleType::kE8m0;
 }
+// That warp reads scale factors from device memory itself, a raw stage ahead: what it finds is
+// known before the codes are there. Of FP8, whose raw stage has four columns.
+constexpr bool reads_scales_ahead(const ScaledConfig& c) {
+  return checks_range(c) && element_bits(c.element_a) == 8;
+}
 // Warps that copy what no tensor map describes: compact scale factors, and K-major rows whose pitch
 // is no multiple of a copy unit.
 constexpr i32 copier_warps(const ScaledConfig& c) {
   const bool rows = !is_mn_major(c.raw_a) || !is_mn_major(c.raw_b);
-  if (!rows && c.storage != ScaleStorage::kCompact) return 0;
+  const bool scales = c.storage == ScaleStorage::kCompact && !reads_scales_ahead(c);
+  if (!rows && !scales) return 0;
   return checks_range(c) ? 1 : 2;
 }
 constexpr i32 queue_readers(const ScaledConfig& c) {
@@ -102,8 +118,8 @@ constexpr bool uses_loader(const ScaledConfig&) {
   return false;
 }
 
-// Tokens of a raw stage: one decoded stage, or whole rows of the copy engine's swizzle, which are
-// several.
+// Tokens of a raw stage: one decoded stage, or several: as many as whole K-major rows of the copy
+// engine's swizzle have.
 constexpr i32 raw_tokens(const ScaledConfig& c) {
   return c.registers_a ? kRawRowBytes * 8 / element_bits(c.element_a) : c.tile_k;
 }
@@ -152,10 +168,11 @@ constexpr bool is_valid(const ScaledConfig& c) {
   const bool halves =
       c.input == (c.scale == ScaleType::kE4m3 ? InputType::kFp16 : InputType::kBf16);
   const bool columns = c.tile_n == 128 || c.tile_n == 256;
-  const bool tile =
-      c.tile_k == kTileK &&
-      (c.registers_a ? k_major && (c.tile_m == 128 || c.tile_m == 256) && c.tile_n == 128
-                     : c.tile_m == 128 && columns);
+  const bool mn_major = is_mn_major(c.raw_a) && is_mn_major(c.raw_b);
+  const bool in_registers =
+      k_major ? c.tile_m == 128 || c.tile_m == 256 : mn_major && c.tile_m == 256;
+  const bool tile = c.tile_k == kTileK &&
+                    (c.registers_a ? in_registers && c.tile_n == 128 : c.tile_m == 128 && columns);
   const bool alone = c.cluster_m == 1 && c.split_k == 1 && c.split == WarpgroupSplit::kRows &&
                      c.tail_n == 0 && !c.trace;
   const i32 decoded = c.tile_m + c.tile_n;

@@ -2,6 +2,7 @@
 // every eighth. Multipliers of all columns are made once a stage, in shared memory.
 #pragma once
 
+#include "wgrad/sm90_scaled/decode_near.cuh"
 #include "wgrad/sm90_scaled/raw_stage.cuh"
 
 namespace wgrad::device {
@@ -10,8 +11,9 @@ template <KernelConfig auto kConfig, bool kOfA>
 struct ColumnConverter {
   using S = Side<kConfig, kOfA>;
   using Codes = typename S::Codes;
-  static constexpr u32 kAllRows = u32(kConfig.tile_m + kConfig.tile_n);
-  static constexpr u32 kFirstRow = kOfA ? 0 : u32(kConfig.tile_m);
+  static constexpr u32 kAllRows = multiplied_rows(kConfig);
+  static constexpr u32 kFirstRow = kOfA || kConfig.registers_a ? 0 : u32(kConfig.tile_m);
+  static constexpr u32 kRawBlocks = u32(raw_tokens(kConfig) / kBlockTokens);
   static constexpr u32 kTasks = S::kRows / 64 * stage_blocks(kConfig);
 
   // `table`: of the stage.
@@ -22,12 +24,24 @@ struct ColumnConverter {
     const bool inside = i32(row) < s.rows;
     const u32 codes = inside ? S::scale_codes(s, row) : 0;
 #pragma unroll
-    for (u32 block = 0; block < stage_blocks(kConfig); ++block) {
+    for (u32 block = 0; block < kRawBlocks; ++block) {
       const u32 scale = codes >> (8 * block) & 0xff;
       const bool any = inside && s.tokens > i32(block * kBlockTokens);
       arch::store_shared_u16(multiplier_at(table, row, block),
                              any ? Codes::multiplier_or_zero(scale) & 0xffff : 0);
     }
+  }
+
+  // The same in FP16, of scale factors near `least` (decode_near.cuh); of others some finite value.
+  WGRAD_DEVICE static void write_near_multipliers(u32 codes, u32 table, u32 row, u32 least) {
+    static_assert(kRawBlocks == 4);
+    using Near = NearDecoder<S::kElement, kConfig.scale>;
+    const u32 even = Near::multipliers(arch::permute_bytes<0x4240>(codes, 0), least);
+    const u32 odd = Near::multipliers(arch::permute_bytes<0x4341>(codes, 0), least);
+    arch::store_shared_u16(multiplier_at(table, row, 0), even & 0xffff);
+    arch::store_shared_u16(multiplier_at(table, row, 1), odd & 0xffff);
+    arch::store_shared_u16(multiplier_at(table, row, 2), even >> 16);
+    arch::store_shared_u16(multiplier_at(table, row, 3), odd >> 16);
   }
 
   // 16 columns from `row` on of one token, element by element.

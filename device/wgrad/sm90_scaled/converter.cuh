@@ -11,7 +11,6 @@ namespace wgrad::device {
 template <KernelConfig auto kConfig>
 struct Converter {
   static constexpr u32 kThreads = u32(converter_threads(kConfig));
-  static constexpr Place kMultipliers = place_of(kConfig, "multipliers");
   static constexpr u32 kMeeting = 1;  // named barrier of the converters
 
   const Cta<kConfig>& cta;
@@ -69,7 +68,7 @@ struct Converter {
   }
 
   WGRAD_DEVICE u32 multipliers() const {
-    return cta.smem + kMultipliers.at + table * kMultipliers.bytes;
+    return pipeline.multipliers(table);
   }
 
   template <bool kOfA>

@@ -47,6 +47,14 @@ struct NearDecoder {
     }
   }
 
+  // FP8: of two codes, each in a half; so are the two, FP16 each.
+  WGRAD_DEVICE static u32 multipliers(u32 scales, u32 least) {
+    constexpr u32 kHalves = 0x00010001u;
+    const u32 from = least * kHalves, to = (least + kWindow.count - 1) * kHalves;
+    const u32 inside = arch::min_u16_pairs(arch::max_u16_pairs(scales, from), to);
+    return (inside - from + kWindow.first * kHalves) << 10;
+  }
+
   // 2^r.
   WGRAD_DEVICE static float taken_back(u32 least) {
     constexpr i32 kAlways = 15 + kWindow.behind - i32(kWindow.first) - kE8m0Bias;
@@ -64,13 +72,22 @@ struct NearDecoder {
           step % 2 == 0 ? spread<kLowBytes>(even) : spread<kHighBytes>(even), by);
       second =
           arch::multiply_fp16(step % 2 == 0 ? spread<kLowBytes>(odd) : spread<kHighBytes>(odd), by);
-    } else if constexpr (kElement == ElementType::kE4m3) {
-      first = arch::multiply_fp16(arch::fp16_of_e4m3(words[step]), by);
-      second = arch::multiply_fp16(arch::fp16_of_e4m3(words[step] >> 16), by);
     } else {
-      first = arch::multiply_fp16(arch::permute_bytes<0x1404>(words[step], 0), by);
-      second = arch::multiply_fp16(arch::permute_bytes<0x3424>(words[step], 0), by);
+      first = low_pair(words[step], by);
+      second = high_pair(words[step], by);
     }
+  }
+
+  // FP8: two pairs of a word, each under its own multipliers.
+  WGRAD_DEVICE static u32 low_pair(u32 codes, u32 by) {
+    if constexpr (kElement == ElementType::kE4m3)
+      return arch::multiply_fp16(arch::fp16_of_e4m3(codes), by);
+    return arch::multiply_fp16(arch::permute_bytes<0x1404>(codes, 0), by);
+  }
+  WGRAD_DEVICE static u32 high_pair(u32 codes, u32 by) {
+    if constexpr (kElement == ElementType::kE4m3)
+      return arch::multiply_fp16(arch::fp16_of_e4m3(codes >> 16), by);
+    return arch::multiply_fp16(arch::permute_bytes<0x3424>(codes, 0), by);
   }
 
  private:

@@ -35,10 +35,11 @@ struct ScaledPipeline {
   static constexpr Place kScalesA = place_of(kConfig, "scales a");
   static constexpr Place kScalesB = place_of(kConfig, "scales b");
   static constexpr Place kA = place_of(kConfig, "decoded a"), kB = place_of(kConfig, "decoded b");
-  static constexpr Place kFlags = place_of(kConfig, "flags");
+  static constexpr Place kFlags = kConfig.registers_a ? Place{} : place_of(kConfig, "flags");
   static constexpr Place kRangeKnown =
       checks_range(kConfig) ? place_of(kConfig, "range known") : Place{};
   static constexpr Place kRange = place_of(kConfig, "range");
+  static constexpr Place kMultipliers = place_of(kConfig, "multipliers");
 
   u32 base;  // start of dynamic shared memory
 
@@ -57,6 +58,9 @@ struct ScaledPipeline {
   WGRAD_DEVICE u32 flags(u32 stage) const { return base + kFlags.at + stage * kFlags.bytes; }
   WGRAD_DEVICE u32 range_known(u32 stage) const {
     return base + kRangeKnown.at + stage * kBarrierBytes;
+  }
+  WGRAD_DEVICE u32 multipliers(u32 table) const {
+    return base + kMultipliers.at + table * kMultipliers.bytes;
   }
   WGRAD_DEVICE u32 range(u32 stage) const { return base + kRange.at + stage * kRange.bytes; }
 

@@ -47,29 +47,43 @@ struct ScaledProducer {
            (copies_rows<false>() ? 0 : u32(raw_b_bytes(kConfig)));
   }
 
-  WGRAD_DEVICE u32 scale_bytes(const Work& w, u32 pitch, u32 column) const {
-    if constexpr (kConfig.storage != ScaleStorage::kAtoms) return 0;
-    return (atom_rows<u32(kConfig.tile_m)>(w.m0, cta.params.m) +
-            atom_rows<u32(kConfig.tile_n)>(w.n0, cta.params.n)) *
-           atom_columns<kAtoms>(pitch, column) * kScaleAtomBytes;
+  template <u32 kRows>
+  WGRAD_DEVICE static void load_atoms(u32 target, u32 barrier, const ScaleAtoms& atoms, u64 offset,
+                                      u32 bytes) {
+#pragma unroll
+    for (u32 j = 0; j < kRows / u32{kScaleAtomRows}; ++j) {
+      if (j >= atoms.blocks) break;
+      arch::load_bytes(target + j * u32(raw_atoms(kConfig) * kScaleAtomBytes),
+                       atoms.first + offset + j * atoms.pitch, bytes, barrier);
+    }
   }
 
-  // One thread: everything the copy engine brings into a stage.
-  // `first`: of the stage's tokens, among the expert's.
-  WGRAD_DEVICE void copy_stage(u32 stage, const Work& w, u32 first_column, i32 first) const {
+  // One thread: everything the copy engine brings into the stages of a tile. What stages share is
+  // worked out once: a stage lasts no longer than a few hundred instructions of one thread.
+  WGRAD_DEVICE void copy_tile(RawCursor<kConfig>& at, const Work& w, u32 first_column) const {
+    constexpr bool kAtoms = kConfig.storage == ScaleStorage::kAtoms && !reads_scales_ahead(kConfig);
+    constexpr u32 kAtomTokens = u32(kScaleAtomColumns * kConfig.vec_size);
+    constexpr u32 kStageBytes = u32(raw_atoms(kConfig) * kScaleAtomBytes);
     const ScaledParams& p = scaled_params(cta);
-    const u32 full = pipeline.raw_full(stage);
-    const i32 token = w.tokens.begin + first;
-    const u32 pitch = columns_of<kConfig>(w.tokens);
-    const u32 column = u32(first) / u32(kConfig.vec_size);
-    arch::barrier_arrive_expect(full, code_bytes() + scale_bytes(w, pitch, column));
-    load_codes<true>(pipeline.raw_a(stage), full, p.map_a, w.m0, w, token);
-    load_codes<false>(pipeline.raw_b(stage), full, p.map_b, w.n0, w, token);
-    if constexpr (kConfig.storage == ScaleStorage::kAtoms) {
-      load_atoms<u32(kConfig.tile_m), kAtoms>(pipeline.scales_a(stage), full, p.sfa, w.m0, p.m,
-                                              first_column, pitch, column);
-      load_atoms<u32(kConfig.tile_n), kAtoms>(pipeline.scales_b(stage), full, p.sfb, w.n0, p.n,
-                                              first_column, pitch, column);
+    const u32 step = u32(used_raw_tokens(kConfig, are_shifted(cta, w.tokens)));
+    const u32 columns = columns_of<kConfig>(w.tokens), codes = code_bytes();
+    const ScaleAtoms a(p.sfa, w.m0, p.m, u32(kConfig.tile_m), first_column, columns);
+    const ScaleAtoms b(p.sfb, w.n0, p.n, u32(kConfig.tile_n), first_column, columns);
+    const u32 tokens = u32(w.tokens.end - w.tokens.begin);
+    for (u32 skipped = 0; skipped < tokens; skipped += step, at.advance()) {
+      const i32 token = w.tokens.begin + i32(skipped);
+      // An expert's last stage may lack some atoms.
+      const u64 offset = u64{skipped / kAtomTokens} * u32{kScaleAtomBytes};
+      const u32 bytes = u32(min_of(a.pitch - offset, u64{kStageBytes}));
+      pipeline.wait_raw_empty(at);
+      const u32 full = pipeline.raw_full(at.slot);
+      arch::barrier_arrive_expect(full, codes + (kAtoms ? (a.blocks + b.blocks) * bytes : 0));
+      load_codes<true>(pipeline.raw_a(at.slot), full, p.map_a, w.m0, w, token);
+      load_codes<false>(pipeline.raw_b(at.slot), full, p.map_b, w.n0, w, token);
+      if constexpr (kAtoms) {
+        load_atoms<u32(kConfig.tile_m)>(pipeline.scales_a(at.slot), full, a, offset, bytes);
+        load_atoms<u32(kConfig.tile_n)>(pipeline.scales_b(at.slot), full, b, offset, bytes);
+      }
     }
   }
 
@@ -81,11 +95,7 @@ struct ScaledProducer {
       if (w.blocks < 0) break;
       const u32 first_column = arch::load_shared_u32(queue.extra_entry());
       queue.let_go();
-      const bool shifted = are_shifted(cta, w.tokens);
-      for (i32 block = 0; block < raw_blocks(kConfig, w.blocks, shifted); ++block, at.advance()) {
-        pipeline.wait_raw_empty(at);
-        copy_stage(at.slot, w, first_column, block * used_raw_tokens(kConfig, shifted));
-      }
+      if (w.blocks > 0) copy_tile(at, w, first_column);
     }
   }
 };
@@ -119,7 +129,7 @@ struct Copier {
   }
 
   WGRAD_DEVICE void copy(u32 stage, const Work& w, u32 first_column, i32 first) {
-    if constexpr (kConfig.storage == ScaleStorage::kCompact) {
+    if constexpr (kConfig.storage == ScaleStorage::kCompact && !reads_scales_ahead(kConfig)) {
       const ScaledParams& p = scaled_params(cta);
       const u32 column = u32(first) / u32(kConfig.vec_size);
       const u32 columns = columns_of<kConfig>(w.tokens);

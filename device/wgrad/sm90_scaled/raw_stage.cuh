@@ -90,7 +90,7 @@ using CodeRows =
 // Whether rows of an expert's codes start off a copy unit: raw stages are used by halves then.
 template <KernelConfig auto kConfig>
 WGRAD_DEVICE bool are_shifted(const Cta<kConfig>& cta, TokenRange tokens) {
-  if constexpr (!kConfig.registers_a) return false;
+  if constexpr (!kConfig.registers_a || decodes_columns(kConfig)) return false;
   const ScaledParams& p = scaled_params(cta);
   return CodeRows<kConfig, true>(p, tokens).are_shifted() ||
          CodeRows<kConfig, false>(p, tokens).are_shifted();

@@ -23,10 +23,19 @@ constexpr u32 raw_alignment(const ScaledConfig& c) {
 constexpr u32 stage_blocks(const ScaledConfig& c) {
   return static_cast<u32>(c.tile_k / kBlockTokens);
 }
-// Of one stage.
+// MN-major operands: what rows of A and columns of B, or those alone that converters decode, are
+// multiplied by in one raw stage: u16 each, block after block of 32 tokens.
+constexpr u32 multiplied_rows(const ScaledConfig& c) {
+  return static_cast<u32>(c.registers_a ? c.tile_n : c.tile_m + c.tile_n);
+}
 constexpr u32 multiplier_bytes(const ScaledConfig& c) {
-  const u32 rows = static_cast<u32>(c.tile_m + c.tile_n);
-  return is_mn_major(c.raw_a) || is_mn_major(c.raw_b) ? stage_blocks(c) * rows * 2 : 0;
+  if (!is_mn_major(c.raw_a) && !is_mn_major(c.raw_b)) return 0;
+  return static_cast<u32>(raw_tokens(c) / kBlockTokens) * multiplied_rows(c) * 2;
+}
+// Of stages: those in turn, or of each raw one.
+constexpr u32 multiplier_tables(const ScaledConfig& c) {
+  if (multiplier_bytes(c) == 0) return 0;
+  return static_cast<u32>(c.registers_a ? c.raw_stages : 2);
 }
 
 // Raw stages, and decoded ones, whose barriers are `full` and `empty`.
@@ -34,7 +43,6 @@ constexpr SmemTable smem_table(const ScaledConfig& c) {
   const u32 stages = static_cast<u32>(c.stages), raw = static_cast<u32>(c.raw_stages);
   const u32 slots = static_cast<u32>(math_warps(c) * c.ring_slots);
   const u32 decoded_a = c.registers_a ? 0 : stages, checked = checks_range(c) ? raw : 0;
-  const bool multiplies = multiplier_bytes(c) > 0;
   SmemTable t{};
   t.add({"decoded a", RegionKind::kStage, a_stage_bytes(c), decoded_a, kBoxAlignment});
   t.add({"decoded b", RegionKind::kStage, b_stage_bytes(c), stages, kBoxAlignment});
@@ -45,13 +53,16 @@ constexpr SmemTable smem_table(const ScaledConfig& c) {
   t.add({"raw b", RegionKind::kStage, static_cast<u32>(raw_b_bytes(c)), raw, raw_alignment(c)});
   t.add({"scales a", RegionKind::kStage, scale_bytes_a(c), raw, 128});
   t.add({"scales b", RegionKind::kStage, scale_bytes_b(c), raw, 128});
-  // MN-major: of two stages, blocks of 32 tokens x u16 a row of A and column of B.
-  t.add({"multipliers", RegionKind::kLookup, multiplier_bytes(c), multiplies ? 2u : 0u, 16});
+  t.add({"multipliers", RegionKind::kLookup, multiplier_bytes(c), multiplier_tables(c), 16});
   t.add({"columns", RegionKind::kLookup, 4, kColumnCheckpoints, 16});  // common/scale_columns.cuh
   t.add({"work scales", RegionKind::kEntry, 16, kWorkSlots, 16});      // of a tile
-  t.add({"flags", RegionKind::kEntry, kFlagBytes, stages, 16});        // kLastOfTokens
-  t.add({"range", RegionKind::kEntry, kRangeBytes, checked, 16});      // of a raw stage's scales
+  if (!c.registers_a)
+    t.add({"flags", RegionKind::kEntry, kFlagBytes, stages, 16});  // kLastOfTokens
+  t.add({"range", RegionKind::kEntry, kRangeBytes, checked, 16});  // of a raw stage's scales
   t.add({"largest", RegionKind::kLookup, 4, checked > 0 ? 32u : 0u, 16});  // that a lane has seen
+  // Of both operands, two stages in turn.
+  t.add({"scales ahead", RegionKind::kStage, scale_bytes_a(c) + scale_bytes_b(c),
+         reads_scales_ahead(c) ? 2u : 0u, 128});
   t.add({"work entry", RegionKind::kEntry, kWorkBytes, kWorkSlots, 16});
   // sm90_scaled/pipeline.cuh.
   t.add_barriers("raw full", raw, static_cast<u32>(1 + copier_warps(c)));

@@ -18,7 +18,7 @@ constexpr TensorMapRecipe raw_map(const ScaledConfig& c, OperandLayout raw, Elem
             MapElement::kByte,
             {width, kRaggedTokens, kUnbounded, kUnbounded, 0},
             {pitch, (u64{1} << 34) - pitch, pitch, 0},
-            {static_cast<u32>(kSwizzleBytes), static_cast<u32>(c.tile_k), 1, 1, 0}};
+            {static_cast<u32>(kSwizzleBytes), static_cast<u32>(raw_tokens(c)), 1, 1, 0}};
   }
   return {2,
           MapElement::kByte,

@@ -23,6 +23,14 @@ template <KernelConfig auto kConfig>
 WGRAD_DEVICE bool is_whole(i32 left, bool is_shifted) {
   return !is_shifted && left >= raw_tokens(kConfig);
 }
+// MN-major: what becomes decoded stage `stage` of a raw one.
+template <KernelConfig auto kConfig>
+WGRAD_DEVICE StageOperand decoded_stage(StageOperand s, u32 stage) {
+  s.codes += stage * u32(kConfig.tile_k * kSwizzleBytes);
+  s.column += stage * u32(kConfig.tile_k / kConfig.vec_size);
+  s.tokens -= i32(stage) * kConfig.tile_k;
+  return s;
+}
 template <KernelConfig auto kConfig>
 inline constexpr u32 kStagesOfRaw = u32(raw_tokens(kConfig) / kConfig.tile_k);
 

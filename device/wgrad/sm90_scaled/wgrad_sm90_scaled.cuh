@@ -6,6 +6,8 @@
 #pragma once
 
 #include "wgrad/common/setup.cuh"
+#include "wgrad/sm90_scaled/column_consumer.cuh"
+#include "wgrad/sm90_scaled/convert_staged_columns.cuh"
 #include "wgrad/sm90_scaled/convert_units.cuh"
 #include "wgrad/sm90_scaled/converter.cuh"
 #include "wgrad/sm90_scaled/producer.cuh"
@@ -21,6 +23,7 @@ struct RoleRegisters {
   u32 math;
 };
 constexpr RoleRegisters role_registers(const ScaledConfig& c) {
+  if (decodes_columns(c)) return {48, 64, 200};
   if (c.registers_a) return {56, 56, 200};
   if (c.converters == 1) return {40, 120, 176};
   if (c.converters == 2) return {40, 88, 128};
@@ -50,7 +53,10 @@ WGRAD_DEVICE void prepare_scaled(const Cta<kConfig>& cta) {
 // The converters; `thread` counts theirs.
 template <KernelConfig auto kConfig>
 WGRAD_DEVICE void convert_codes(const Cta<kConfig>& cta, u32 thread) {
-  if constexpr (kConfig.registers_a) {
+  if constexpr (decodes_columns(kConfig)) {
+    StagedColumns<kConfig>{.cta = cta, .pipeline = {.base = cta.smem}}.run(
+        arch::warp_uniform(thread / 32));
+  } else if constexpr (kConfig.registers_a) {
     UnitConverter<kConfig>{.cta = cta, .pipeline = {.base = cta.smem}, .row = thread}.run();
   } else {
     Converter<kConfig>{.cta = cta, .pipeline = {.base = cta.smem}, .thread = thread}.run();
@@ -69,7 +75,14 @@ WGRAD_DEVICE void multiply_decoded(const Cta<kConfig>& cta, u32 thread) {
        .ring = {.base = cta.smem, .warp = MathWarp{warp}, .at = {}},
        .parts = {.base = cta.smem, .warp = MathWarp{warp}, .rank = cta.rank},
        .row = i32(row)}};
-  if constexpr (kConfig.registers_a) {
+  if constexpr (decodes_columns(kConfig)) {
+    ColumnConsumer<kConfig>{.cta = cta,
+                            .pipeline = {.base = cta.smem},
+                            .epilogue = epilogue,
+                            .queue = {.base = cta.smem},
+                            .row = row}
+        .run();
+  } else if constexpr (kConfig.registers_a) {
     const u32 own = row + Fragment::row(arch::lane_index(), 0u);
     RegisterConsumer<kConfig>{.cta = cta,
                               .pipeline = {.base = cta.smem},

@@ -164,6 +164,21 @@ TEST(Machine, MatricesGoThroughSharedMemory) {
   }).ends_well();
 }
 
+TEST(Machine, MatricesAreReadTransposed) {
+  Lab([] {
+    const u32 t = arch::thread_index(), lane = arch::lane_index();
+    const u32 base = arch::shared_base() + t / 32 * 512;
+    // Element (row, column) of matrix j is 64 j + 8 row + column.
+    for (u32 i = 0; i < 8; ++i) arch::store_shared_u16(base + 16 * lane + 2 * i, 8 * lane + i);
+    warp_sync();
+    const arch::Chunk c = arch::load_matrices_transposed(base + 16 * lane);
+    for (u32 j = 0; j < 4; ++j) {
+      const u32 low = 64 * j + 8 * (lane % 4 * 2) + lane / 4;
+      if (c.word[j] != (low | (low + 8) << 16)) throw FaultError(FaultKind::kIllegal, "transposed");
+    }
+  }).ends_well();
+}
+
 TEST(Machine, RegistersMoveWithinTheFile) {
   const auto move = [](u32 give, u32 take) {
     return [give, take] {

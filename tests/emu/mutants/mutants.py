@@ -398,7 +398,8 @@ EQUIVALENT = {
 # Of the kernel for block-scaled operands; `kernel` is an index into emulated_configs.hpp.
 S_PIPELINE, S_CONVERTER = "sm90_scaled/pipeline.cuh", "sm90_scaled/converter.cuh"
 S_PRODUCER, S_CONSUMER, S_REGISTERS = "sm90_scaled/producer.cuh", "sm90_scaled/consumer.cuh", "sm90_scaled/register_consumer.cuh"
-S_ROWS, S_COLUMNS, S_ATOMS = "sm90_scaled/convert_rows.cuh", "common/scale_columns.cuh", "common/scale_atoms.cuh"
+S_ROWS, S_COLUMNS = "sm90_scaled/convert_rows.cuh", "common/scale_columns.cuh"
+S_PAIRS, S_STAGED = "sm90_scaled/column_consumer.cuh", "sm90_scaled/convert_staged_columns.cuh"
 S_RAW, S_ELEMENT = "sm90_scaled/raw_stage.cuh", "shared/element.hpp"
 S_UNITS, S_RANGE, S_TO_UNITS = "sm90_scaled/units.cuh", "sm90_scaled/scale_range.cuh", "sm90_scaled/convert_units.cuh"
 SCALED = [
@@ -424,8 +425,19 @@ SCALED = [
     ("stage released before it is multiplied", S_CONSUMER, "        arch::wgmma_wait<1>();\n", "", 3),
     ("step not waited for", S_REGISTERS, "    arch::wgmma_wait<kInFlight>();\n", "", 4),
     ("copies not waited for", S_PRODUCER, "    arch::wait_copies<kLeft>();\n", "", 9),
-    ("atoms beyond the last row", S_ATOMS, "return min_of(kRows, u32(round_up(extent - row, kScaleAtomRows))) /",
-     "return kRows /", 4),
+    ("atoms beyond the last row", S_COLUMNS, "min_of(rows, u32(round_up(extent - row, kScaleAtomRows)))", "rows", 4),
+    ("scale factors ahead not waited for", S_RANGE, "      arch::wait_copies<1>();\n", "", 4),
+    ("scale factors put into a stage too early", S_RANGE, "    pipeline.wait_raw_empty(at);\n    const u32 lane_at",
+     "    const u32 lane_at", 11),
+    ("zeros judged before they are there", S_RANGE, "      pipeline.wait_raw_full(at);\n      checker.look(",
+     "      checker.look(", 4),
+    ("columns without proxy fence", S_STAGED, "    arch::fence_async_shared();\n", "", 11),
+    ("columns written too early", S_STAGED, "      pipeline.wait_empty(to);\n      write(c, task);", "      write(c, task);", 11),
+    ("step of columns not waited for", S_PAIRS, "    arch::wgmma_wait<kInFlight>();\n", "", 11),
+    ("rows not in pairs", "sm90_scaled/config.hpp", "constexpr bool pairs_rows(const ScaledConfig& c) {\n  return decodes_columns(c);",
+     "constexpr bool pairs_rows(const ScaledConfig&) {\n  return false;", 11),
+    ("multipliers of the other block", S_PAIRS, "step < kStepsOfBlock ?", "step >= kStepsOfBlock ?", 11),
+    ("scale factors of the other stage", S_PAIRS, "scales.of[i] >> (16 * stage)", "scales.of[i]", 12),
     ("foreign tokens decoded", S_ROWS, "words[i] &= (1u << (kept * (32 / kOfWord))) - 1;",
      "words[i] &= ~0u;", 3),
     ("checkpoints read too early", S_COLUMNS, "  u32 before = 0;\n  if", "  u32 before = 0;\n  if (thread % 2 == 0) return;\n  if", 0),

@@ -56,6 +56,7 @@ void commit_copies();
 void wait_copies(std::uint32_t pending);
 void store_matrices(std::uint32_t row_address, const std::uint32_t* words);
 void load_matrices(std::uint32_t row_address, std::uint32_t* words);
+void load_matrices_transposed(std::uint32_t row_address, std::uint32_t* words);
 
 // mbarriers.
 void barrier_init(std::uint32_t barrier, std::uint32_t arrivals);

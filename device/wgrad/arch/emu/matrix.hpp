@@ -14,6 +14,12 @@ WGRAD_DEVICE Chunk load_matrices(u32 row_address) {
   return c;
 }
 
+WGRAD_DEVICE Chunk load_matrices_transposed(u32 row_address) {
+  Chunk c{};
+  emu::load_matrices_transposed(row_address, c.word);
+  return c;
+}
+
 struct FloatPair {
   float low;
   float high;

@@ -19,6 +19,8 @@ WGRAD_DEVICE void wgmma_wait() {
 }
 template <u32 kCount>
 WGRAD_DEVICE void wgmma_pin(float (&)[kCount]) {}
+template <u32 kCount>
+WGRAD_DEVICE void wgmma_pin(u32 (&)[kCount]) {}
 
 template <InputType kType, u32 kTa, u32 kTb, u32 kCount>
 WGRAD_DEVICE void wgmma_k16(float (&d)[kCount], u64 desc_a, u64 desc_b, u32 scale_d) {

@@ -22,6 +22,16 @@ WGRAD_DEVICE Chunk load_matrices(u32 row_address) {
   return c;
 }
 
+// The same of transposed matrices: element (row, column) goes where (column, row) would.
+WGRAD_DEVICE Chunk load_matrices_transposed(u32 row_address) {
+  Chunk c;
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(c.word[0]), "=r"(c.word[1]), "=r"(c.word[2]), "=r"(c.word[3])
+               : "r"(row_address)
+               : "memory");
+  return c;
+}
+
 struct FloatPair {
   float low;
   float high;

@@ -34,6 +34,13 @@ WGRAD_DEVICE void wgmma_pin(float (&d)[kCount]) {
   for (u32 i = 0; i < kCount; ++i) asm volatile("" : "+f"(d[i])::"memory");
 }
 
+// The same of fragments of A: what makes them may not move behind the fence.
+template <u32 kCount>
+WGRAD_DEVICE void wgmma_pin(u32 (&a)[kCount]) {
+#pragma unroll
+  for (u32 i = 0; i < kCount; ++i) asm volatile("" : "+r"(a[i])::"memory");
+}
+
 // One shape and type. `regs` accumulators are operands 0..regs-1; a, b, keep, ta, tb name the ones
 // after them. scale_d 0: D = A * B; else D += A * B. kTa, kTb: 1 for an MN-major operand.
 #define WGRAD_WGMMA(shape, type, regs, a, b, keep, ta, tb)                                   \

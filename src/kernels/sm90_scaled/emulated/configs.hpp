@@ -77,6 +77,8 @@ inline constexpr std::array kConfigs = {
     output(in_registers(fp4(kK, ScaleType::kE8m0, 32), 256), OutputType::kBf16, false, kDense),
     output(fp4(kRagged, ScaleType::kE8m0, 32), OutputType::kFp16, false, kDiscrete),
     output(fp4(kK, ScaleType::kE8m0, 16), OutputType::kFp32, false, kDense),
+    output(in_registers(fp8(kMn, kMn, kE5m2), 256), OutputType::kBf16, true, kDense),
+    output(compact(in_registers(fp8(kMn, kMn, kE4m3), 256)), OutputType::kFp32, false, kDiscrete),
 };
 
 }  // namespace wgrad::kernels::sm90_scaled::emulated_configs
