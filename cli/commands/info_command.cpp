@@ -1,6 +1,7 @@
 #include "cli/commands/info_command.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <memory>
 #include <nlohmann/json.hpp>
