@@ -51,7 +51,7 @@ TEST_P(Shapes, IntegersBitForBit) {
     c.problem.wgrad_dtype = kDTypes[seed % 3];
     c.problem.accumulate = seed % 2 == 0;
     c.slack = static_cast<std::int64_t>(seed);
-    if (c.problem.a_dtype != DType::kE2m1) {
+    if (!is_k_major(format())) {
       c.problem.a_major = seed % 4 == 1 ? Major::kK : Major::kMn;
       c.problem.b_major = seed % 4 == 2 ? Major::kK : Major::kMn;
     }
