@@ -14,8 +14,6 @@ inline constexpr i32 kRawBoxColumns = kSwizzleBytes;
 
 template <KernelConfig auto kConfig>
 struct ScaledProducer {
-  static constexpr u32 kAtoms = u32(raw_atoms(kConfig));
-
   const Cta<kConfig>& cta;
   ScaledPipeline<kConfig> pipeline;
 
@@ -61,7 +59,8 @@ struct ScaledProducer {
   // One thread: everything the copy engine brings into the stages of a tile. What stages share is
   // worked out once: a stage lasts no longer than a few hundred instructions of one thread.
   WGRAD_DEVICE void copy_tile(RawCursor<kConfig>& at, const Work& w, u32 first_column) const {
-    constexpr bool kAtoms = kConfig.storage == ScaleStorage::kAtoms && !reads_scales_ahead(kConfig);
+    constexpr bool kCopiesAtoms =
+        kConfig.storage == ScaleStorage::kAtoms && !reads_scales_ahead(kConfig);
     constexpr u32 kAtomTokens = u32(kScaleAtomColumns * kConfig.vec_size);
     constexpr u32 kStageBytes = u32(raw_atoms(kConfig) * kScaleAtomBytes);
     const ScaledParams& p = scaled_params(cta);
@@ -77,10 +76,10 @@ struct ScaledProducer {
       const u32 bytes = u32(min_of(a.pitch - offset, u64{kStageBytes}));
       pipeline.wait_raw_empty(at);
       const u32 full = pipeline.raw_full(at.slot);
-      arch::barrier_arrive_expect(full, codes + (kAtoms ? (a.blocks + b.blocks) * bytes : 0));
+      arch::barrier_arrive_expect(full, codes + (kCopiesAtoms ? (a.blocks + b.blocks) * bytes : 0));
       load_codes<true>(pipeline.raw_a(at.slot), full, p.map_a, w.m0, w, token);
       load_codes<false>(pipeline.raw_b(at.slot), full, p.map_b, w.n0, w, token);
-      if constexpr (kAtoms) {
+      if constexpr (kCopiesAtoms) {
         load_atoms<u32(kConfig.tile_m)>(pipeline.scales_a(at.slot), full, a, offset, bytes);
         load_atoms<u32(kConfig.tile_n)>(pipeline.scales_b(at.slot), full, b, offset, bytes);
       }
