@@ -70,8 +70,7 @@ Reason unverified_family(const KernelFamily& family, int arch) {
   return {
       "unverified", "compute capability", arch_name(arch),
       fmt::format("asked for with WGRAD_ALLOW_UNVERIFIED=1 or allow_unverified: the kernels of {} "
-                  "for such operands have been emulated and compiled, but have never run on such a "
-                  "GPU",
+                  "for such operands have not passed all their tests on such a GPU",
                   family.name),
       ReasonKind::kMissingCapability};
 }
