@@ -12,7 +12,7 @@ namespace wgrad::device {
 WGRAD_DEVICE void arrive_together(u32 barrier) {
   arch::warp_sync();
 #ifdef WGRAD_LANES_ARRIVE
-  arch::barrier_arrive_lane(barrier);
+  arch::barrier_arrive(barrier, 1);
 #else
   if (arch::lane_index() == 0) arch::barrier_arrive(barrier);
 #endif
@@ -25,7 +25,7 @@ WGRAD_DEVICE void arrive_together_at_the_others(u32 barrier, u32 ctas, u32 rank)
   arch::warp_sync();
 #ifdef WGRAD_LANES_ARRIVE
   for (u32 cta = 0; cta < ctas; ++cta) {
-    if (cta != rank) arch::barrier_arrive_release_cluster_lane(arch::map_to_rank(barrier, cta));
+    if (cta != rank) arch::barrier_arrive_release_cluster(arch::map_to_rank(barrier, cta), 1);
   }
 #else
   const u32 lane = arch::lane_index();

@@ -57,12 +57,14 @@ WGRAD_DEVICE void barrier_arrive_release_cluster(u32 barrier) {
 }
 
 #ifdef WGRAD_LANES_ARRIVE
-// A lane's share of its warp's arrival.
-WGRAD_DEVICE void barrier_arrive_lane(u32 barrier) {
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+// `arrivals` of the 32 that count as one: 1 is a lane's share of its warp's.
+WGRAD_DEVICE void barrier_arrive(u32 barrier, u32 arrivals) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(arrivals)
+               : "memory");
 }
-WGRAD_DEVICE void barrier_arrive_release_cluster_lane(u32 barrier) {
-  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(barrier)
+WGRAD_DEVICE void barrier_arrive_release_cluster(u32 barrier, u32 arrivals) {
+  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0], %1;" ::"r"(barrier),
+               "r"(arrivals)
                : "memory");
 }
 #endif
