@@ -376,7 +376,7 @@ TEST(Quantize, RefusesFormatsAndElementsThatItCannotWrite) {
 TEST(Quantize, RefusesValuesOfEnumerationsThatHaveNoName) {
   const Input in = random_input(4, {32}, 32, false, 6);
   EXPECT_EQ(message(in, {.format = Format(9)}),
-            "wgrad: format is 9; it must be an enumerator, from 0 to 3");
+            "wgrad: format is 9; it must be an enumerator, from 0 to 5");
   EXPECT_EQ(message(in, {.element = DType(9)}),
             "wgrad: element is 9; it must be an enumerator, from 0 to 6");
   EXPECT_EQ(message(in, {.major = Major(9)}),

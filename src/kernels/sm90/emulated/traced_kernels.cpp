@@ -29,6 +29,7 @@ constexpr Config traced(Config c) {
 constexpr std::array kConfigs = {
     // MN-major, whole tiles of 256 columns; narrow last ones of 64 and 128.
     traced({}),
+    traced({.output = OutputType::kFp32, .accumulate = true}),
     traced({.tile_n = 192, .tail_n = 64, .split = WarpgroupSplit::kTiles}),
     traced({.tile_n = 192,
             .tail_n = 64,
