@@ -31,6 +31,7 @@ _PLAIN = {
     "backend": None,
     "sm_limit": None,
     "sf_vec_size": None,
+    "use_fast_accum": False,
     "compact_scales": False,
     "input_order": "tensor2d",
     "validate_device_data": False,

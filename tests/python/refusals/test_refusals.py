@@ -549,7 +549,7 @@ SCALED = {
     "scale dtype": (
         "mxfp8",
         {"sfb_tensor": np.zeros((640, 4), np.float32)},
-        "sfb_tensor is float32; it must be float8_e8m0fnu or float8_e4m3fn",
+        "sfb_tensor is float32; it must be of the dtype of sfa_tensor: float8_e8m0fnu",
     ),
     "different scale dtypes": (
         "mxfp4",
@@ -575,7 +575,7 @@ SCALED = {
     "vector size": (
         "mxfp8",
         {"sf_vec_size": 16},
-        "sf_vec_size is 16; it must be 32 for float8_e4m3fn elements with float8_e8m0fnu scale",
+        "sf_vec_size is 16; it must be 32 or 128 for float8_e4m3fn elements with float8_e8m0fnu scale",
     ),
     "one global scale": (
         "nvfp4",
