@@ -112,6 +112,13 @@ bool read_global_scales(CallBuilder& b) {
   return true;
 }
 
+/// float32 belongs to the fewest formats, so it is what the sentence is about.
+void refuse_other_dtype(CallBuilder& b, DType sfa, DType sfb) {
+  const bool a = sfa == DType::kF32;
+  b.refuse("dtype", a ? "sfa" : "sfb", std::string(name(a ? sfa : sfb)),
+           fmt::format("of the dtype of {}: {}", b.named(a ? "sfb" : "sfa"), name(a ? sfb : sfa)));
+}
+
 }  // namespace
 
 void read_scales(CallBuilder& b) {
@@ -126,10 +133,7 @@ void read_scales(CallBuilder& b) {
   const auto sfb = scale_dtype(b, b.in.sfb, "sfb");
   b.known.formats = sfa && sfb;
   if (!b.known.formats) return;
-  if (*sfa != *sfb) {
-    b.refuse("dtype", "sfb", std::string(name(*sfb)),
-             fmt::format("of the dtype of {}: {}", b.named("sfa"), name(*sfa)));
-  }
+  if (*sfa != *sfb) refuse_other_dtype(b, *sfa, *sfb);
   const int usual_vec = *sfa == DType::kF32 ? kAllTokens : *sfa == DType::kE4m3 ? 16 : 32;
   const int vec = given_vec_size(b).value_or(usual_vec);
   // Theirs is the only layout: nothing is to be said of it.
