@@ -221,12 +221,12 @@ void issue(float* accumulators, WgmmaOp said, const std::uint32_t* fragments) {
   if (first) {
     note(thread, said, fragments != nullptr);
     wg.ops.push_back(std::move(said));
+  } else if (const WgmmaOp& op = wg.ops[position];
+             !same_instruction(op, said) || op.group != thread.wgmma_groups + 1 ||
+             (op.fragments != nullptr) != (fragments != nullptr)) {
+    throw FaultError(FaultKind::kIllegal, "wgmma differs between the threads of a warpgroup");
   }
   WgmmaOp& op = wg.ops[position];
-  const bool same = first || (same_instruction(op, said) && op.group == thread.wgmma_groups + 1 &&
-                              (op.fragments != nullptr) == (fragments != nullptr));
-  if (!same)
-    throw FaultError(FaultKind::kIllegal, "wgmma differs between the threads of a warpgroup");
   hold(thread, wg, op, accumulators, first);
   const std::uint32_t t = thread.index % kWarpgroupThreads;
   if (fragments != nullptr) std::copy_n(fragments, 4, (*op.fragments)[t].word.begin());
