@@ -49,7 +49,6 @@ void check_absent(Reasons& out, const char* field, const void* pointer, const ch
 void check_ld(Reasons& out, const char* field, const OperandView& v, DType dtype,
               bool whole_units) {
   if (!v.ld_matters) return;
-  const std::int64_t bytes = v.ld * bits(dtype) / 8;
   if (v.ld < v.width) {
     out.push_back({"leading-dimension", field, fmt::format("{}", v.ld),
                    fmt::format("at least the contiguous extent {}", v.width)});
@@ -59,7 +58,8 @@ void check_ld(Reasons& out, const char* field, const OperandView& v, DType dtype
   } else if (dtype == DType::kE2m1 && v.ld != v.width && v.ld % 2 != 0) {
     out.push_back({"fp4-leading-dimension", field, fmt::format("{} elements", v.ld),
                    "even: packed FP4 rows are whole bytes"});
-  } else if (whole_units && bytes % kAlignment != 0) {
+  } else if (const std::int64_t bytes = v.ld * bits(dtype) / 8;
+             whole_units && bytes % kAlignment != 0) {
     out.push_back({"row-alignment", field,
                    fmt::format("{} ({} bytes)", core::counted(v.ld, "element"), bytes),
                    fmt::format("a multiple of {} bytes: pad the contiguous axis", kAlignment)});
