@@ -48,8 +48,8 @@ struct Architecture {
 struct KernelFamily {
   std::string_view name;
   std::span<const Architecture> architectures;
-  /// False: emulated and compiled alone. The cuda backend then asks for
-  /// DeviceSpec::allow_unverified.
+  /// False: emulated and compiled, and not all its tests have passed on its GPU. The cuda backend
+  /// then asks for DeviceSpec::allow_unverified.
   bool ran_on_silicon = true;
 
   /// Whether its kernels are for operands of this kind at all; nothing else is asked where not.

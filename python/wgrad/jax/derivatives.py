@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache, partial
+from inspect import signature
 from typing import Any
 
 import jax
@@ -16,26 +17,16 @@ import jax.numpy as jnp
 from .. import _core
 from .._functions import NATURAL
 from .._refusals import refuse
+from ..natural import grouped_wgrad
 from .dense import dense
 from .in_turn import in_turn
 from .statement import Statement, checked, like
 
 _MULTIPLE = 8  # rows of 16 bytes
 
-#: Options of wgrad.grouped_wgrad, but for out_dtype.
-_PLAIN = {
-    "accumulate": False,
-    "acc_dtype": None,
-    "mma_tiler_mn": (256, 256),
-    "cluster_shape_mn": None,
-    "backend": None,
-    "sm_limit": None,
-    "sf_vec_size": None,
-    "use_fast_accum": False,
-    "compact_scales": False,
-    "input_order": "tensor2d",
-    "validate_device_data": False,
-    "allow_unverified": False,
+#: What wgrad.grouped_wgrad takes where its caller says nothing.
+DEFAULTS: dict[str, Any] = {
+    name: parameter.default for name, parameter in signature(grouped_wgrad).parameters.items()
 }
 
 
@@ -163,7 +154,7 @@ dot_by_lhs.defvjp(_by_lhs_forward, _by_lhs_backward)
 def _by_rhs(lhs: jax.Array, cotangent: jax.Array, rhs: jax.Array, sizes: jax.Array) -> jax.Array:
     offsets = jnp.cumsum(sizes, dtype=jnp.int32)
     given = cotangent.astype(lhs.dtype)
-    options = NATURAL.options(_PLAIN | {"out_dtype": rhs.dtype})
+    options = NATURAL.options(DEFAULTS | {"out_dtype": rhs.dtype})
     tensors = {"a": like(lhs), "b": like(given), "offsets": like(offsets)}
     statement = checked(_core.Api.NATURAL, options, False, **tensors).overwriting()
     return weight_gradient(statement, lhs, given, offsets, None)

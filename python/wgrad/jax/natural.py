@@ -9,18 +9,8 @@ import jax.numpy as jnp
 
 from .. import _core
 from .._functions import NATURAL
-from .derivatives import weight_gradient
+from .derivatives import DEFAULTS, weight_gradient
 from .statement import checked, like
-
-#: Options of wgrad.grouped_wgrad that this one has not.
-_UNUSED = {
-    "sf_vec_size": None,
-    "compact_scales": False,
-    "use_fast_accum": False,
-    "input_order": "tensor2d",
-    "validate_device_data": False,
-    "allow_unverified": False,
-}
 
 
 def grouped_wgrad(
@@ -70,7 +60,7 @@ def grouped_wgrad(
     """
     x, dy, offsets = (jnp.asarray(each) for each in (x, dy, offsets))
     out = None if out is None else jnp.asarray(out)
-    options = NATURAL.options(locals() | _UNUSED)
+    options = NATURAL.options(DEFAULTS | locals())
     statement = checked(
         _core.Api.NATURAL,
         options,
